@@ -74,6 +74,17 @@ test("partitions, timers and connections are reported", () => {
   ]);
 });
 
+test("what was removed at the end of its time is reported", () => {
+  const metrics = new Metrics();
+  observeWorker(
+    metrics,
+    { ...anObserved(), counters: { ...newCounters(), statesExpired: 7 } },
+    workerMetrics(metrics),
+    systemClock,
+  );
+  expect(samples(metrics, "perdure_worker_state_expired_total")).toEqual(["perdure_worker_state_expired_total 7"]);
+});
+
 test("an invocation that has run for hours is reported until it ends, also when it began elsewhere", () => {
   const metrics = new Metrics();
   const worker = workerMetrics(metrics);

@@ -211,6 +211,11 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
     "Copies for an undo that were dropped early because of their bound",
     () => counters.undoDropped,
   );
+  count(
+    "perdure_worker_state_expired_total",
+    "Objects whose state was removed at the end of its time to live",
+    () => counters.statesExpired,
+  );
   const gauge = (name: string, help: string, read: () => number) => metrics.observed({ type: "gauge", name, help }, read);
   /** Of several threads the largest counts. */
   const largest = (name: string, help: string, read: () => number) =>

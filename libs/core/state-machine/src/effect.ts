@@ -100,6 +100,11 @@ interface QueueSwitched {
   readonly paused: boolean;
 }
 
+/** The state of an object was deleted because its time to live was over; counted. A count that a crash loses is not derived again. */
+interface StateExpired {
+  readonly kind: "stateExpired";
+}
+
 /** An invocation has its outcome: callers that wait in memory (ingress) get their response. */
 interface Announce {
   readonly kind: "announce";
@@ -180,5 +185,6 @@ export type Effect =
   | ReleaseSlot
   | Withdraw
   | QueueSwitched
+  | StateExpired
   | Announce
   | Reply;

@@ -167,5 +167,13 @@ export class PartitionGroup<I extends Invoker = Invoker> {
 
 /** Returns counters that are all zero. */
 export function newCounters(): ProcessorCounters {
-  return { commands: 0, commits: 0, mutations: 0, completed: 0, undoDropped: 0, traffic: new TrafficCounters() };
+  return {
+    commands: 0,
+    commits: 0,
+    mutations: 0,
+    completed: 0,
+    undoDropped: 0,
+    statesExpired: 0,
+    traffic: new TrafficCounters(),
+  };
 }

@@ -77,6 +77,8 @@ export interface ProcessorCounters {
   completed: number;
   /** Records of undo that were deleted early because of their bound. */
   undoDropped: number;
+  /** Objects whose state was deleted at the end of its time to live. */
+  statesExpired: number;
   /** Invocations over time. */
   readonly traffic: TrafficCounters;
 }

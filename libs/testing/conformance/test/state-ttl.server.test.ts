@@ -25,6 +25,10 @@ const stateOf = (key: string) =>
 const expiryOf = async (key: string) =>
   (await world.admin.query(`SELECT * FROM sys_state_expiry WHERE service_name = 'Session' AND service_key = '${key}'`))[0];
 const hasNoState = async (key: string): Promise<boolean> => (await stateOf(key)).length === 0;
+const expiredCount = async (): Promise<number> => {
+  const text = await (await fetch(`${world.server.adminUrl}/metrics`)).text();
+  return Number(/^perdure_worker_state_expired_total (\d+)$/m.exec(text)?.[1]);
+};
 const expiresAtMs = async (key: string): Promise<number> => Date.parse(String((await expiryOf(key))?.["expires_at"]));
 
 describe("a time to live of a service", () => {
@@ -37,12 +41,13 @@ describe("a time to live of a service", () => {
   test("is shown, and ends all state of an object that nothing changes", async () => {
     await call("idle", "put", { a: 1, b: 2 });
     expect(await expiryOf("idle")).toMatchObject({ ttl: expect.stringMatching(/4/), ttl_source: "service" });
-    const dueAtMs = await expiresAtMs("idle");
+    const [dueAtMs, expiredBefore] = [await expiresAtMs("idle"), await expiredCount()];
     expect(await stateOf("idle")).toHaveLength(2);
     await eventually("the state expires", () => hasNoState("idle"));
     expect(Date.now()).toBeGreaterThanOrEqual(dueAtMs);
     expect(Date.now()).toBeLessThan(dueAtMs + DELAY_MS_MAX);
     expect([await call("idle", "take"), await call("idle", "peek"), await expiryOf("idle")]).toEqual([{}, {}, undefined]);
+    expect(await expiredCount()).toBe(expiredBefore + 1);
   });
 
   test("waits for the handler that holds the object, and is over for the next one", async () => {

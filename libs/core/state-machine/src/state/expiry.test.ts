@@ -1,5 +1,6 @@
 /** State with a time to live: when it expires, what postpones that, and that it never disappears beneath a handler. */
 import { describe, expect, test } from "@jest/globals";
+import type { Effect } from "../effect.js";
 import { brokenInvariants } from "../invariants.js";
 import {
   anId,
@@ -18,9 +19,17 @@ const TTL_MS = 60_000;
 const ROUTE = anId(99);
 
 class World extends MemoryPartition {
+  /** Objects whose state expired, as the metric counts them. */
+  expiredCount = 0;
+
   constructor(ttlMs: number | "never" = TTL_MS) {
     super();
     this.serviceTtls.set("O", ttlMs);
+  }
+
+  override effect(effect: Effect): void {
+    if (effect.kind === "stateExpired") this.expiredCount++;
+    super.effect(effect);
   }
 
   start(n: number, handlerType: "exclusive" | "shared" = "exclusive"): void {
@@ -206,6 +215,27 @@ describe("a time to live of a service", () => {
     world.nowMs += TTL_MS;
     world.fireDue();
     expect(world.keys).toEqual([]);
+  });
+
+  test("is counted once for each object whose state expires, however many entries it has", () => {
+    const world = new World();
+    world.write(1, "a");
+    world.write(2, "b");
+    world.serviceTtls.set("O", TTL_MS * 2);
+    world.nowMs += TTL_MS;
+    world.fireDue(); // It is put back.
+    world.setTtl(TTL_MS);
+    expect([world.keys, world.expiredCount]).toEqual([["a", "b"], 0]);
+    world.nowMs += TTL_MS;
+    world.fireDue();
+    world.fireDue();
+    world.start(3);
+    expect([world.keys, world.expiredCount]).toEqual([[], 1]);
+    world.end(3);
+    world.setTtl(TTL_MS); // The object has no state.
+    world.nowMs += TTL_MS;
+    world.fireDue();
+    expect([world.expiry, world.expiredCount]).toEqual([undefined, 1]);
   });
 
   test("costs nothing where there is none", () => {

@@ -141,7 +141,9 @@ function expire(view: PartitionView, expiry: StateExpiry, out: Transition): void
   const ttlMs = isOwn ? expiry.ttlMs : ttlOfService(view, parseKeyspace(service).service, expiry);
   if (ttlMs !== undefined && changedAtMs + ttlMs > out.nowMs) return put(expiry, { ...expiry, ttlMs }, out);
   if (ttlMs !== undefined) {
-    for (const stateKey of view.stateOf(service, key).keys()) out.mutate({ kind: "deleteState", service, key, stateKey });
+    const stateKeys = [...view.stateOf(service, key).keys()];
+    for (const stateKey of stateKeys) out.mutate({ kind: "deleteState", service, key, stateKey });
+    if (stateKeys.length > 0) out.effect({ kind: "stateExpired" });
   }
   deleteRow(expiry, out);
 }

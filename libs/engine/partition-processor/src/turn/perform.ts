@@ -64,6 +64,9 @@ function performEffect(
     case "withdraw":
     case "queueSwitched":
       return group.flow.perform(leader, effect);
+    case "stateExpired":
+      group.counters.statesExpired++;
+      return;
     case "announce":
       group.counters.completed++;
       group.ports.metrics?.completed(effect.outcome);
