@@ -9,16 +9,30 @@ const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500m
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
 /** The message with this title, on top of the page. */
 const message = (page: Page, title: string) => page.locator(".toast").filter({ hasText: title });
+/** The message about a kill of this invocation. */
+const killedMessage = (page: Page, id: string) =>
+  message(page, "Killed").filter({ has: page.locator(`a[href$="/invocations/${encodeURIComponent(id)}"]`) });
 const undoButton = (within: Locator) => within.getByRole("button", { name: "Undo", exact: true });
 
 /** Opens an invocation and applies an action of its menu. */
 async function apply(id: string, verb: "Kill" | "Purge", view: View = {}): Promise<Page> {
   const page = await ui.open(`/invocations/${id}`, view);
+  await applyHere(page, verb);
+  return page;
+}
+
+async function applyHere(page: Page, verb: "Kill" | "Purge"): Promise<void> {
   await page.getByRole("button", { name: "More actions" }).click();
   await page.getByRole("menuitem", { name: `${verb} …` }).click();
   await page.getByRole("dialog").getByRole("button", { name: verb, exact: true }).click();
-  return page;
 }
+
+/** Opens another page of the console as a link does: messages stay, which a load of the page would remove. */
+async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => history.pushState(null, "", to), new URL(ui.url(path)).pathname);
+}
+
+const isSuspended = async (id: string): Promise<boolean> => (await suspendedApprovals()).has(id);
 
 async function suspendedApprovals(): Promise<ReadonlySet<string>> {
   const statement = "SELECT id FROM sys_invocation WHERE target = 'Orders/approve' AND status = 'suspended'";
@@ -47,6 +61,52 @@ test.each([{}, { width: 360, dark: true }])("a killed invocation continues after
   await killed.getByText("1 invocation restored.").waitFor();
   await expectAccessible(page);
   await expectNoSidewaysScroll(page);
+});
+
+test.each([{}, { width: 360, dark: true }])("two changes in a row: each message undoes its own: %j", async (view) => {
+  const [first = "", second = ""] = await sendApprovals(2, "a garden");
+  const page = await apply(first, "Kill", view);
+  const messageFor = (id: string) => killedMessage(page, id);
+  await undoButton(messageFor(first)).waitFor();
+  await goTo(page, `/invocations/${second}`);
+  await heading(page, /suspended/).waitFor();
+  await applyHere(page, "Kill");
+  for (const id of [second, first])
+    await messageFor(id)
+      .getByText(/^(9 min \d+ s|10 min) left$/)
+      .waitFor();
+  expect(await page.locator(".toast").count()).toBe(2);
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+
+  await undoButton(messageFor(first)).click();
+  await eventually("the first one continues", () => isSuspended(first));
+  expect(await isSuspended(second)).toBe(false);
+  await undoButton(messageFor(second)).click();
+  await heading(page, /suspended/).waitFor();
+  await eventually("the second one continues", () => isSuspended(second));
+});
+
+test("of many changes in a row, the last three keep their messages, and the list has the others", async () => {
+  const [first = "", ...others] = await sendApprovals(4, "a fence");
+  const page = await apply(first, "Kill");
+  await undoButton(killedMessage(page, first)).waitFor();
+  for (const id of others) {
+    await goTo(page, `/invocations/${id}`);
+    await heading(page, /suspended/).waitFor();
+    await applyHere(page, "Kill");
+    await undoButton(killedMessage(page, id)).waitFor();
+  }
+  await killedMessage(page, first).waitFor({ state: "detached" });
+  const hrefs = await message(page, "Killed")
+    .getByRole("link")
+    .evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  expect(hrefs.map((href) => href?.split("/").at(-1))).toEqual(others.toReversed().map(encodeURIComponent));
+  await goTo(page, "/operations");
+  await heading(page, "Operations").waitFor();
+  const row = page.getByRole("row").nth(4);
+  expect(await row.getByRole("link").getAttribute("href")).toContain(first);
+  await row.getByRole("button", { name: "Undo kill of 1 invocation …" }).waitFor();
 });
 
 test("with the keyboard alone, the message is reached and its button pressed", async () => {

@@ -1,7 +1,7 @@
 /** The message after a change of one invocation, with a button that undoes it. */
 import { useEffect } from "react";
-import { Router, useRouter } from "wouter";
-import { Button, ProblemNote, useNow, useToast } from "../../kit/index.js";
+import { Link, Router, useRouter } from "wouter";
+import { Button, ProblemNote, ShortId, useNow, useToast } from "../../kit/index.js";
 import { EnvironmentContext, useEnvironment } from "../environment.js";
 import { isWhollyUndone, leftMs, leftText } from "./operation-text.js";
 import { UndoOutcome } from "./undo-outcome.js";
@@ -37,6 +37,7 @@ function UndoMessage({ id, onOver }: { readonly id: string; readonly onOver: () 
   }, [isClosing]);
   return (
     <div className="stack stack--tight">
+      {operation !== undefined && operation.invocation_id !== null && <InvocationLink id={operation.invocation_id} />}
       {undo.isError && <ProblemNote cause={undo.error} title="The change was not undone." />}
       {operation !== undefined && <UndoOutcome operation={operation} />}
       {(operation === undefined || operation.undo === null) && !isOver && (
@@ -48,5 +49,16 @@ function UndoMessage({ id, onOver }: { readonly id: string; readonly onOver: () 
         </div>
       )}
     </div>
+  );
+}
+
+/** Says which of several messages is for which change. Titles name other things than invocations. */
+function InvocationLink({ id }: { readonly id: string }) {
+  return (
+    <p>
+      <Link href={`/invocations/${encodeURIComponent(id)}`}>
+        <ShortId id={id} />
+      </Link>
+    </p>
   );
 }
