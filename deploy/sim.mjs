@@ -1,9 +1,11 @@
 /**
  * `make sim`: runs many seeded worlds with faults (`COUNT` of them, from a random first seed or `FROM`), or with SEED one of them with its
- * trace. Of nine, one is of scopes, with rules and rates, one of a cluster, with leases and links, one of a crowd, with full pages and late
- * messages, one of a process with several threads; one has debounced requests, one throttled ones, in one changes are undone, and in one state
- * expires. SCOPES=1, CLUSTER=1, CROWD=1, DEBOUNCE=1, THROTTLE=1, UNDO=1 and STATE_TTL=1 (the last four also with CLUSTER=1) and THREADS=1 (also with
- * SCOPES=1, UNDO=1 or STATE_TTL=1) replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken; the seed to replay is printed.
+ * trace. Of ten, one is of scopes, with rules and rates, one of a cluster, with leases and links, one of a crowd, with full pages and late
+ * messages, one of a process with several threads; one has debounced requests, one throttled ones, in one changes are undone, in one state
+ * expires, and in one handlers and clients attach to invocations of others. SCOPES=1, CLUSTER=1, CROWD=1, DEBOUNCE=1, THROTTLE=1, UNDO=1 and
+ * STATE_TTL=1 (the last four also with CLUSTER=1), THREADS=1 (also with SCOPES=1, UNDO=1 or STATE_TTL=1) and ATTACH=1 (also with CLUSTER=1,
+ * UNDO=1, both of them, SCOPES=1 or THREADS=1) replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken; the seed to
+ * replay is printed.
  *
  * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and searches the worlds from 1 to COUNT for it; PLANT=all does so for every bug.
  * SHORT=1 tries the recorded world first. Exit code 1 when a bug was not found. With SEED, runs that world with the bug.
@@ -31,15 +33,26 @@ const STATE_TTL = { options: { stateTtl: true }, word: " STATE_TTL=1" };
 const STATE_TTL_CLUSTER = { options: { stateTtl: true, cluster: true }, word: " STATE_TTL=1 CLUSTER=1" };
 const THROTTLE = { options: { throttle: true }, word: " THROTTLE=1" };
 const THROTTLED_CLUSTER = { options: { throttle: true, cluster: true }, word: " THROTTLE=1 CLUSTER=1" };
+const ATTACH = { options: { attach: true }, word: " ATTACH=1" };
+const UNDO_ATTACH = { options: { attach: true, undo: true }, word: " ATTACH=1 UNDO=1" };
+const ATTACH_WITH_OTHERS = [
+  { options: { attach: true, undo: true, cluster: true }, word: " ATTACH=1 UNDO=1 CLUSTER=1" },
+  UNDO_ATTACH,
+  { options: { attach: true, cluster: true }, word: " ATTACH=1 CLUSTER=1" },
+  { options: { attach: true, flow: true }, word: " ATTACH=1 SCOPES=1" },
+  { options: { attach: true, threads: true }, word: " ATTACH=1 THREADS=1" },
+];
 const THREADS = { options: { threads: true }, word: " THREADS=1" };
 const SCOPED_THREADS = { options: { threads: true, flow: true }, word: " THREADS=1 SCOPES=1" };
 const UNDO_THREADS = { options: { threads: true, undo: true }, word: " THREADS=1 UNDO=1" };
 const STATE_TTL_THREADS = { options: { threads: true, stateTtl: true }, word: " THREADS=1 STATE_TTL=1" };
 const KINDS = [PLAIN, SCOPES, CROWD, CLUSTER, PLAIN, SCOPES, PLAIN, CLUSTER];
-/** Worlds of threads, with debounced or throttled requests and with undo are not among those that are searched for planted bugs, unless a bug names them. */
-const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, UNDO, STATE_TTL, DEBOUNCE, THROTTLE, THREADS];
+/** Worlds of threads, with debounced or throttled requests, undo or attachments are searched for a planted bug only when the bug names them. */
+const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, UNDO, STATE_TTL, DEBOUNCE, THROTTLE, THREADS, ATTACH];
 /** The kind that the environment names; undefined: all of them in turn. */
 const KIND = [
+  ...ATTACH_WITH_OTHERS,
+  ATTACH,
   SCOPED_THREADS,
   UNDO_THREADS,
   STATE_TTL_THREADS,
@@ -129,6 +142,15 @@ async function explore(simulate, first, count) {
 
 // ── planted bugs ─────────────────────────────────────────────────────────────────────────────────
 
+/** The kind of worlds that the bug names; undefined: all of `KINDS`. */
+function kindOf(bug) {
+  if (bug.isAttached) return bug.isUndone ? UNDO_ATTACH : ATTACH;
+  if (bug.isDebounced) return DEBOUNCE;
+  if (bug.isThrottled) return THROTTLE;
+  if (bug.isUndone) return UNDO;
+  return bug.isThreaded ? THREADS : undefined;
+}
+
 /** Searches the worlds for one bug; prints a row of the table. */
 async function findPlanted(bug, count, isShort) {
   const simulate = await simulator(bug);
@@ -136,15 +158,7 @@ async function findPlanted(bug, count, isShort) {
   const worlds = Array.from({ length: count }, (_, n) => n + 1);
   if (isShort) worlds.unshift(bug.world);
   for (const [tried, world] of worlds.entries()) {
-    const { options, word } = bug.isDebounced
-      ? DEBOUNCE
-      : bug.isThrottled
-        ? THROTTLE
-        : bug.isUndone
-          ? UNDO
-          : bug.isThreaded
-            ? THREADS
-            : KINDS[(world - 1) % KINDS.length];
+    const { options, word } = kindOf(bug) ?? KINDS[(world - 1) % KINDS.length];
     const { findings } = await simulate({ seed: world, ...options });
     if (findings.length === 0) continue;
     const seconds = cpuSeconds(cpu).toFixed(1);

@@ -6,6 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { flow, invoker, partition, plant, processor, stored } from "./plant.mjs";
+import { PLANTED_ATTACH_BUGS } from "./planted-attach-bugs.mjs";
 import { PLANTED_THREAD_BUGS } from "./planted-thread-bugs.mjs";
 import { PLANTED_THROTTLE_BUGS } from "./planted-throttle-bugs.mjs";
 import { PLANTED_UNDO_BUGS } from "./planted-undo-bugs.mjs";
@@ -352,6 +353,7 @@ export const PLANTED_BUGS = [
   ...PLANTED_THROTTLE_BUGS,
   ...PLANTED_UNDO_BUGS,
   ...PLANTED_THREAD_BUGS,
+  ...PLANTED_ATTACH_BUGS,
 ];
 
 /** A plugin of esbuild that plants the bug. Rejects when one of its texts is not in its module exactly once. */

@@ -1,5 +1,6 @@
 /** Draws the settings of a seed's world, with what its kinds add. */
 import { SeededRandom } from "@perdure/testkit";
+import { drawAttachSettings } from "./attach/settings.js";
 import { crowdSeed, drawCrowdSettings } from "./crowd/settings.js";
 import { debounceSeed, drawDebounceSettings } from "./debounce/settings.js";
 import { drawFlowSettings, flowSeed } from "./flow/settings.js";
@@ -26,6 +27,8 @@ export interface WorldKinds {
   readonly stateTtl?: boolean;
   /** Adds changes that are undone; drawn likewise. Also together with `cluster`. */
   readonly undo?: boolean;
+  /** Adds attachments to invocations of others; drawn likewise. Also together with each of the others. */
+  readonly attach?: boolean;
   /** Leads all partitions in threads of one process; drawn likewise. Not together with `cluster`. */
   readonly threads?: boolean;
 }
@@ -41,5 +44,6 @@ export function drawWorld(kinds: WorldKinds, random: SeededRandom): SimulationSe
   if (kinds.undo === true) settings = drawUndoSettings(seed, settings);
   if (kinds.stateTtl === true) settings = drawStateTtlSettings(seed, settings);
   if (kinds.throttle === true) settings = drawThrottleSettings(seed, settings);
+  if (kinds.attach === true) settings = drawAttachSettings(seed, settings);
   return kinds.threads === true ? drawThreadsSettings(seed, settings) : settings;
 }

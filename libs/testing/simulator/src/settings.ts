@@ -1,6 +1,7 @@
 /** The world of a seed: number of leaders, faults, and kinds of services. */
 import type { ProtocolVersion } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
+import type { AttachSettings } from "./attach/settings.js";
 import type { CrowdSettings } from "./crowd/settings.js";
 import type { DebounceSettings } from "./debounce/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
@@ -53,6 +54,8 @@ export interface SimulationSettings {
   readonly flow: FlowSettings | undefined;
   /** Undefined: a world without crowds. */
   readonly crowd: CrowdSettings | undefined;
+  /** Undefined: a world whose invocations have no attachments but those of their callers. */
+  readonly attach: AttachSettings | undefined;
   /** Undefined: a world without debounced requests. */
   readonly debounce: DebounceSettings | undefined;
   /** Undefined: a world without throttled requests. */
@@ -100,6 +103,7 @@ export function drawSettings(random: SeededRandom): SimulationSettings {
     cleanupIntervalMs: random.pick([7, 30]) * 60_000,
     flow: undefined,
     crowd: undefined,
+    attach: undefined,
     debounce: undefined,
     throttle: undefined,
     stateTtl: undefined,

@@ -41,6 +41,7 @@ const ONCE_BROKEN_BY_UNDO: readonly (readonly [seed: number, was: string])[] = [
   [92_894_291, "a restored caller waited for ever for its attachment to a callee that was not restored"],
 ];
 const UNDO_SEEDS = 12;
+const ATTACH_SEEDS = 12;
 const THREADED_SEEDS = 12;
 const CLUSTER_SEEDS = 10;
 const CROWD_SEEDS = 12;
@@ -108,6 +109,14 @@ describe("simulated worlds", () => {
     const restored = reports.reduce((total, report) => total + report.restored, 0);
     expect(restored).toBeGreaterThan(2 * UNDO_SEEDS);
     expect(reports.reduce((total, report) => total + report.editsUndone, 0)).toBeGreaterThan(0);
+  }, 120_000);
+
+  test("with attachments keep every rule: each gets what the invocation of another caller was, over or absent, and none stays behind", async () => {
+    const reports: SimulationReport[] = [];
+    for (let seed = 1; seed <= ATTACH_SEEDS; seed++)
+      reports.push(await simulate({ seed, attach: true, undo: seed % 3 === 0, cluster: seed % 4 === 0 }));
+    expect(broken(reports)).toEqual([]);
+    expect(reports.reduce((total, { attachments }) => total + attachments, 0)).toBeGreaterThan(10 * ATTACH_SEEDS);
   }, 120_000);
 
   test("of threads come to rest with every rule kept, though each crash ends all of them and some change their number", async () => {

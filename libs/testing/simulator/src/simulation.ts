@@ -11,6 +11,8 @@ import { SimulatedCaller } from "./actors/caller.js";
 import { SimulatedOperator } from "./actors/operator.js";
 import { Outsider } from "./actors/outsider.js";
 import { RequestFactory } from "./actors/requests.js";
+import { AttachingClients } from "./attach/clients.js";
+import { AttachTargets } from "./attach/targets.js";
 import { Cluster } from "./cluster.js";
 import { drawWorld, type WorldKinds } from "./draw-world.js";
 import { type SimulationFinding, SimulationFindings } from "./findings.js";
@@ -50,6 +52,8 @@ export interface SimulationReport {
   readonly restored: number;
   /** Number of times that an undo of a state edit put entries back. */
   readonly editsUndone: number;
+  /** Number of answers about invocations that handlers and clients attached to. */
+  readonly attachments: number;
   /** Number of waits for a slot of a scope. */
   readonly slotWaits: number;
   /** Equal for equal seeds, whatever happened. */
@@ -75,6 +79,8 @@ class Simulation {
   readonly #rules = new SimulatedRules();
   readonly #outsider: Outsider;
   readonly #requests: RequestFactory;
+  readonly #targets: AttachTargets;
+  readonly #attaching: AttachingClients;
   readonly #callers: SimulatedCaller[] = [];
   #callersToCome = 0;
   #checkedCommits = 0;
@@ -97,7 +103,8 @@ class Simulation {
       weather: settings.weather,
     };
     const registry = drawRegistry(scheduler, settings, this.#rules);
-    this.#requests = new RequestFactory(this.#world, registry);
+    this.#targets = new AttachTargets(this.#world);
+    this.#requests = new RequestFactory(this.#world, registry, this.#targets);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
     const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
     const parts = [this.#world, this.#store, registry, this.#outsider] as const;
@@ -105,6 +112,7 @@ class Simulation {
     else if (settings.cluster !== undefined) this.#cluster = new Fleet(...parts, settings.cluster, applied);
     else this.#cluster = new Cluster(...parts, applied);
     this.#operator = new SimulatedOperator(this.#world, this.#cluster);
+    this.#attaching = new AttachingClients(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);
     this.#undoer = new SimulatedUndoer(this.#world, this.#cluster);
     this.#world.ledger.flow.pausedQueues = this.#pauser.paused;
@@ -126,6 +134,7 @@ class Simulation {
       invocations: [...ledger.generations()].length,
       restored: [...ledger.generations()].reduce((sum, { restoredCount }) => sum + restoredCount, 0),
       editsUndone: ledger.undo.edits.undoneCount,
+      attachments: ledger.attachments.answeredCount,
       slotWaits: ledger.flow.waits,
       fingerprint: trace.fingerprint,
       trace: trace.lines,
@@ -139,6 +148,7 @@ class Simulation {
     this.#cluster.start();
     this.#callersCome();
     this.#addScheduledInvocations();
+    this.#attaching.come(this.#targets);
     await this.#until(() => scheduler.clock.monotonicMs() >= settings.stormMs && this.#callersToCome === 0);
     this.#world.weather = FAIR_WEATHER;
     trace.note("calm", () => "the weather turns fair");
@@ -297,7 +307,7 @@ class Simulation {
 
   #atRest(): boolean {
     const { ledger } = this.#world;
-    if (this.#undoer.busy) return false;
+    if (this.#undoer.busy || this.#attaching.busy) return false;
     if (this.#outsider.busy || this.#pauser.paused.size > 0 || ledger.undeliveredCount > 0 || this.#cluster.closing.length > 0)
       return false;
     for (const caller of this.#callers) if (!caller.done) return false;
@@ -327,7 +337,7 @@ class Simulation {
     const undelivered = ledger.undeliveredCount > 0 ? [`${ledger.undeliveredCount} messages are pending`] : [];
     const outside = this.#outsider.busy ? ["outsiders are busy"] : [];
     const closing = this.#cluster.closing.map((name) => `${name} never ends closing`);
-    return [...generations, ...callers, ...undelivered, ...outside, ...closing].join("; ");
+    return [...generations, ...callers, ...this.#attaching.unfinished, ...undelivered, ...outside, ...closing].join("; ");
   }
 
   // ── retention ──────────────────────────────────────────────────────────────────────────────────

@@ -10,6 +10,7 @@ import {
 import { type HandlerView, type RegistryView, retentionsOf } from "@perdure/control";
 import { encodeInput } from "@perdure/service-protocol";
 import { type InvocationFacts, type Invoke, type Target, throttleRowId } from "@perdure/state-machine";
+import type { AttachTargets } from "../attach/targets.js";
 import type { DebounceSettings } from "../debounce/settings.js";
 import { drawRequest } from "../endpoint/draw-program.js";
 import type { Assignment, CalledHandler, HandlerProgram } from "../endpoint/program.js";
@@ -21,11 +22,13 @@ const SLEEPING: CalledHandler = { service: "S", handler: "h", key: "" };
 export class RequestFactory {
   readonly #world: SimulatedWorld;
   readonly #registry: RegistryView;
+  readonly #targets: AttachTargets;
   #workflows = 0;
   #requests = 0;
 
-  constructor(world: SimulatedWorld, registry: RegistryView) {
+  constructor(world: SimulatedWorld, registry: RegistryView, targets: AttachTargets) {
     this.#world = world;
+    this.#targets = targets;
     this.#registry = registry;
   }
 
@@ -41,8 +44,14 @@ export class RequestFactory {
   }
 
   draw(): Invoke {
+    const request = this.#draw();
+    this.#targets.requested(request.id);
+    return request;
+  }
+
+  #draw(): Invoke {
     const { random, clock } = this.#world.scheduler;
-    const { flow } = this.#world.settings;
+    const { flow, attach } = this.#world.settings;
     const next = () =>
       drawRequest(random, this.#world.settings.objects, () =>
         random.chance(0.4) ? random.pick(["w1", "w2"]) : `own${++this.#workflows}`,
@@ -51,6 +60,7 @@ export class RequestFactory {
     // Most competitors for slots are plain services.
     for (let n = 0; flow !== undefined && to.service !== "S" && n < 3; n++) ({ to, program } = next());
     const scope = flow !== undefined && to.service === "S" && random.chance(0.9) ? random.pick(flow.scopes) : undefined;
+    if (attach !== undefined) program = this.#targets.withAttachments(program, attach);
     const { target, handler } = this.#called(to, scope);
     const { handlerType } = target;
     const idempotencyKey = handlerType !== "workflow" && random.chance(0.25) ? random.pick(["c1", "c2"]) : undefined;

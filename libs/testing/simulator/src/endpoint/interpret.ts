@@ -1,6 +1,12 @@
 /** Runs a program as a handler would: each operation is a sequence of commands and waits, which alone determine the next one. */
 import { awakeableId, fromUtf8, utf8 } from "@perdure/base";
-import { cancelSignalId, type JournalCommand, type NotificationId, type ValueOrFailure } from "@perdure/service-protocol";
+import {
+  type AttachTarget,
+  cancelSignalId,
+  type JournalCommand,
+  type NotificationId,
+  type ValueOrFailure,
+} from "@perdure/service-protocol";
 import { Cancelled } from "./conversation.js";
 import { ANSWER_CALLER } from "./draw-program.js";
 import { textOf, textOfBytes } from "./notification-text.js";
@@ -108,6 +114,10 @@ function* perform(progress: ProgramProgress, name: string, operation: ProgramOpe
     case "output":
     case "cancelChild":
       return yield* performOnChild(progress, name, operation);
+    case "attachTo":
+      return yield* attach(progress, name, "attachInvocation", operation.target, operation.later);
+    case "outputOf":
+      return yield* attach(progress, name, "getInvocationOutput", operation.target, false);
     case "join":
       return yield* join(progress, operation.how);
     case "fail":
@@ -159,11 +169,22 @@ function* performOnChild(
     conversation.command(signalTo(child, cancelSignalId, { kind: "void" }));
     return;
   }
-  const completionId = conversation.nextCompletionId();
   const kind = operation.op === "attach" ? "attachInvocation" : "getInvocationOutput";
   const target = { kind: "invocationId", invocationId: child } as const;
+  return yield* attach(progress, name, kind, target, operation.op === "attach" && operation.later);
+}
+
+function* attach(
+  progress: ProgramProgress,
+  name: string,
+  kind: "attachInvocation" | "getInvocationOutput",
+  target: AttachTarget,
+  later: boolean,
+): HandlerScript<void> {
+  const { conversation } = progress.around;
+  const completionId = conversation.nextCompletionId();
   conversation.command({ kind, target, resultCompletionId: completionId, name });
-  return yield* now(progress, name, { kind: "completion", id: completionId }, operation.op === "attach" && operation.later);
+  return yield* now(progress, name, { kind: "completion", id: completionId }, later);
 }
 
 const CALLEE: CalledHandler = { service: "S", handler: "h", key: "" };

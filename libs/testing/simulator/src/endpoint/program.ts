@@ -2,6 +2,7 @@
  * The programs of simulated handlers. A program is data: it is the input of the invocation, so every attempt reads the same one from
  * the journal, and a callee's program is part of its caller's.
  */
+import type { AttachTarget } from "@perdure/service-protocol";
 
 /** The handler to call; the interpreter has no other information about services. */
 export interface CalledHandler {
@@ -43,6 +44,9 @@ export type ProgramOperation =
   /** Attaches to the n-th invocation started so far (modulo their number). */
   | { readonly op: "attach"; readonly child: number; readonly later: boolean }
   | { readonly op: "output"; readonly child: number }
+  /** Attaches to an invocation that another caller started, or requests its output. */
+  | { readonly op: "attachTo"; readonly target: AttachTarget; readonly later: boolean }
+  | { readonly op: "outputOf"; readonly target: AttachTarget }
   | { readonly op: "cancelChild"; readonly child: number }
   | { readonly op: "join"; readonly how: "all" | "first" | "settled" | "anySuccess" | "unknown" }
   | { readonly op: "fail" };

@@ -17,6 +17,7 @@ import {
   waitingSignals,
 } from "@perdure/service-protocol";
 import { type Invocation, queueOfLock } from "@perdure/state-machine";
+import { attachedInvocation } from "../attach/targets.js";
 import type { GenerationRecord } from "./generation-record.js";
 import type { Ledger } from "./ledger.js";
 
@@ -116,7 +117,7 @@ function awaitedInvocation(generation: GenerationRecord, completionId: number, c
     if (commandType === MessageType.AttachInvocation && entry.type === commandType) {
       const command = decodeCommand(entry.type, entry.body);
       if (isFault(command) || command.kind !== "attachInvocation" || command.resultCompletionId !== completionId) continue;
-      if (command.target.kind === "invocationId") return command.target.invocationId as InvocationId;
+      return attachedInvocation(command.target);
     }
   }
   return undefined;

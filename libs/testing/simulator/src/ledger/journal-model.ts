@@ -32,6 +32,9 @@ const COMPLETED_BY = new Map<number, number>([
   [MessageType.GetInvocationOutput, MessageType.GetInvocationOutputCompletion],
 ]);
 
+/** Commands about an invocation that any caller may have started. */
+const ATTACHING: ReadonlySet<number> = new Set([MessageType.AttachInvocation, MessageType.GetInvocationOutput]);
+
 const PROMISE_COMPLETIONS: ReadonlySet<number> = new Set([
   MessageType.GetPromiseCompletion,
   MessageType.PeekPromiseCompletion,
@@ -61,6 +64,7 @@ export class JournalModel {
     if (!copied) this.#ledger.runs.command(generation, generation.commandCount++, entry);
     else generation.commandCount++;
     if (result !== undefined) this.#promiseCompletion(generation, result, entry, COMPLETED_BY.get(entry.type) ?? 0);
+    if (result !== undefined && ATTACHING.has(entry.type)) this.#ledger.attachments.requested(generation, result);
     const calleeId = invocationIdCompletionIdOf(entry.type, entry.body);
     if (calleeId !== undefined) this.#promiseCompletion(generation, calleeId, entry, MessageType.CallInvocationIdCompletion);
     if (copied) return;
@@ -108,6 +112,7 @@ export class JournalModel {
     expected.completed = true;
     if (copied) return;
     if (entry.type === MessageType.CallCompletion) this.#answersCall(generation, id.id, entry);
+    if (ATTACHING.has(expected.entry.type)) this.#ledger.attachments.answered(generation, id.id, expected.entry, result);
     if (entry.type === MessageType.RunCompletion) this.#ledger.runs.runCompleted(generation, id.id, result);
     if (entry.type !== MessageType.SleepCompletion && !PROMISE_COMPLETIONS.has(entry.type)) return;
     const command = decodeCommand(expected.entry.type, expected.entry.body);

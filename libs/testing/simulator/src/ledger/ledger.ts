@@ -6,6 +6,7 @@ import type { InvocationId } from "@perdure/base";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/state-machine";
 import { DEBOUNCE_SERVICE, isExclusive, isWorkflowRun } from "@perdure/state-machine";
 import type { PartitionBatch } from "@perdure/storage";
+import { AttachModel } from "../attach/model.js";
 import { DebounceModel } from "../debounce/model.js";
 import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
@@ -42,6 +43,7 @@ export class Ledger {
   readonly debounce: DebounceModel;
   readonly undo: UndoModel;
   readonly forks: ForkModel;
+  readonly attachments: AttachModel;
   readonly #journals: JournalModel;
   /** The present generation of each id, deleted ones included. */
   readonly #generations = new Map<InvocationId, GenerationRecord>();
@@ -70,6 +72,7 @@ export class Ledger {
     this.promises = new PromiseModel(findings);
     this.debounce = new DebounceModel(findings, (id) => this.generation(id));
     this.forks = new ForkModel(findings);
+    this.attachments = new AttachModel(findings, () => this.#commits);
     this.#journals = new JournalModel(findings, this);
     this.flow = new FlowModel(findings, nowMs);
     this.attempts = new AttemptLedger(findings, this);
@@ -155,6 +158,7 @@ export class Ledger {
     this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
     this.#early.clear();
     this.state.endOfBatch();
+    this.attachments.endOfBatch();
     this.kills.endOfBatch((id) => this.generation(id), this.#outbox.undelivered, this.#commits);
     this.#workflowsGone();
   }
@@ -272,6 +276,7 @@ export class Ledger {
     this.#findings.require(isAllowed, "an invocation is accepted once", () => id);
     const generation = newGeneration(partition, invocation, last, this.#commits);
     this.#generations.set(id, generation);
+    this.attachments.exists(invocation);
     this.state.throttle.born(invocation);
     this.#takeEarly(generation, invocation.facts.source.kind === "restart");
     this.forks.copied(generation);
@@ -289,6 +294,7 @@ export class Ledger {
     const { id, target } = invocation.facts;
     const generation = restoredGeneration(partition, invocation, this.#generations.get(id), this.#commits);
     this.#generations.set(id, generation);
+    this.attachments.exists(invocation);
     this.flow.put(undefined, invocation);
     this.kills.restored(generation);
     this.#deletedWorkflows.delete(`${target.service}/${target.key}`);
@@ -307,6 +313,7 @@ export class Ledger {
       return;
     }
     generation.outcome = outcome;
+    this.attachments.ended(generation.id, outcome);
     this.kills.over(generation);
     if (outcome.kind === "failure" && outcome.failure.message === "killed")
       this.kills.killed({ id: generation.id, children: calleesOf(generation), completed: completedCalleesOf(generation) });
@@ -328,6 +335,7 @@ export class Ledger {
     if (generation === undefined) return this.#findings.report("only existing rows are deleted", id);
     if (generation.invocation.status === "inboxed") this.#leftQueue(generation);
     generation.isDeleted = true;
+    this.attachments.deleted(generation);
     this.kills.over(generation);
     this.runs.generationDeleted(generation);
     this.flow.left(id);

@@ -8,6 +8,7 @@ import { SeededRandom } from "@perdure/testkit";
 import { SimulatedCaller } from "../actors/caller.js";
 import { Outsider } from "../actors/outsider.js";
 import { RequestFactory } from "../actors/requests.js";
+import { AttachTargets } from "../attach/targets.js";
 import { type SimulationFinding, SimulationFindings } from "../findings.js";
 import { SimulatedRules } from "../flow/rules.js";
 import { Ledger } from "../ledger/ledger.js";
@@ -101,7 +102,7 @@ class ScaleRun {
     const trace = new Trace(false, nowMs);
     this.#world = { scheduler, settings, findings, ledger, trace, weather: FAIR_WEATHER };
     const registry = drawRegistry(scheduler, settings, new SimulatedRules());
-    this.#requests = new RequestFactory(this.#world, registry);
+    this.#requests = new RequestFactory(this.#world, registry, new AttachTargets(this.#world));
     const outsider = new Outsider(this.#world, () => this.#fleet);
     const { cluster } = settings;
     if (cluster === undefined) throw new Error("a run of scale needs the settings of a cluster");
