@@ -1,6 +1,7 @@
 /** Labels at the axes of charts are drawn into a canvas, where nothing wraps or scrolls: text beyond its edge is lost. */
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
+import { expectNoSidewaysScroll } from "./browser.js";
 import { suiteConsole } from "./console.js";
 
 const ui = suiteConsole({ world: "shop" });
@@ -76,6 +77,32 @@ test("a chart of four minutes is labelled in whole minutes", async () => {
   );
   const durations = (await labelsOf(page)).map(({ text }) => text).filter((text) => /^\d+ (ms|s|min|h)$/.test(text));
   expect([...new Set(durations)]).toEqual(["0 ms", "2 min", "4 min"]);
+});
+
+test("a chart that is not yet drawn again for a narrower window does not widen the page", async () => {
+  const page = await (await ui.browser.newContext({ width: 1440 })).newPage();
+  await page.addInitScript(() => {
+    const Observer = window.ResizeObserver;
+    window.ResizeObserver = class extends Observer {
+      constructor(notify: ResizeObserverCallback) {
+        super((entries, observer) => {
+          observer.disconnect(); // The chart is drawn once.
+          notify(entries, observer);
+        });
+      }
+    };
+  });
+  await answerHour(page, 45_000);
+  await page.goto(ui.url("/"));
+  await page.locator("main canvas").nth(1).waitFor();
+  await page.setViewportSize({ width: 360, height: 800 });
+  expect(
+    await page
+      .locator("main canvas")
+      .first()
+      .evaluate(({ clientWidth }) => clientWidth),
+  ).toBeGreaterThan(360);
+  await expectNoSidewaysScroll(page);
 });
 
 test("counters of the workers feed the charts when they cover the whole range", async () => {
