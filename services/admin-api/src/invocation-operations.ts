@@ -29,7 +29,7 @@ type InvocationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "r
 
 /** Executes verbs without further options; the others have functions of their own below. */
 export async function applyVerb(
-  ports: InvocationPorts,
+  ports: Pick<InvocationPorts, "partitions">,
   verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
   id: InvocationId,
   undo?: UndoMark,
@@ -71,13 +71,18 @@ interface CopyOptions {
   readonly fork?: ForkEdits | undefined;
 }
 
+/** A fresh id for a copy of the invocation. */
+export function idOfCopy({ clock, random }: Pick<AdminPorts, "clock" | "random">, id: InvocationId): InvocationId {
+  return siblingInvocationId(id, clock.nowMs(), random);
+}
+
 /** Starts a copy of a completed invocation, with its journal up to and including entry `from`. */
 export async function restartAsNew(
   ports: InvocationPorts,
   id: InvocationId,
   from: number,
   choice: DeploymentChoice,
-  { newId = siblingInvocationId(id, ports.clock.nowMs(), ports.random), fork }: CopyOptions = {},
+  { newId = idOfCopy(ports, id), fork }: CopyOptions = {},
 ): Promise<VerbOutcome> {
   let moveTo: DeploymentId | undefined;
   if (choice.kind === "id" || (choice.kind === "latest" && from > 0)) {

@@ -19,7 +19,7 @@ import {
 } from "@perdure/admin-contract";
 import type { ForkInSandbox, ForkInvocation, StartBatch } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
-import type { ApiCallOptions, ApiClient, ResponseTo } from "./api-client.js";
+import { type ApiCallOptions, type ApiClient, type ResponseTo, responseValue } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
 import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
@@ -101,15 +101,15 @@ export class InvocationsApi {
 
   /**
    * Restarts a completed invocation as a new one, which keeps the journal up to and including entry `from`. Resolves with the id of the new
-   * one.
+   * one, and with that of the operation whose undo ends it; undefined when nothing can be undone.
    */
   async restart(
     id: string,
     choice: { from?: number | undefined; deployment?: string | undefined },
     { signal }: ApiCallOptions = {},
-  ): Promise<string> {
-    const response = await this.#api.call(restartInvocation, { invocation_id: id }, { query: choice, signal });
-    return response.new_invocation_id;
+  ): Promise<{ copy: string; operation: string | undefined }> {
+    const response = await this.#api.send(restartInvocation, { invocation_id: id }, { query: choice, signal });
+    return { copy: responseValue(restartInvocation, response).new_invocation_id, operation: response.header(OPERATION_HEADER) };
   }
 
   /**

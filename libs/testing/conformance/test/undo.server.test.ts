@@ -186,6 +186,84 @@ describe("one invocation", () => {
   });
 });
 
+describe("a restart", () => {
+  /** A completed invocation; a copy of it waits for an awakeable. */
+  async function completed(name: string): Promise<string> {
+    const { invocationId: id } = await world.ingress.send(
+      ["UndoJobs", "waits"],
+      { name, key: name, sleepMs: 0 },
+      { idempotencyKey: name },
+    );
+    await release(name);
+    await world.ingress.outcome(id);
+    probe.put(awakeableOf(name), undefined);
+    return id;
+  }
+  const isWaiting = (name: string) => eventually("its awakeable", () => probe.get(awakeableOf(name)) !== undefined);
+  async function release(name: string): Promise<void> {
+    await isWaiting(name);
+    await world.ingress.resolveAwakeable(probe.get(awakeableOf(name)) as string, RELEASED);
+  }
+  async function restart(id: string): Promise<{ readonly copy: string; readonly operation: string }> {
+    const answer = await world.admin.http.request("PATCH", `/invocations/${id}/restart-as-new`);
+    expect(answer.status).toBe(200);
+    const copy = (JSON.parse(answer.text) as { readonly new_invocation_id: string }).new_invocation_id;
+    return { copy, operation: answer.headers["x-perdure-operation"] as string };
+  }
+  const endOf = async (id: string) =>
+    (await world.admin.query(`SELECT status, completion_failure FROM sys_invocation WHERE id = '${id}'`))[0];
+  const KILLED = { status: "completed", completion_failure: expect.stringContaining("killed") };
+
+  test("is undone by ending the copy, once, and leaves the source", async () => {
+    const id = await completed("restarted");
+    const { copy, operation } = await restart(id);
+    await isWaiting("restarted");
+    expect((await operationOf(operation)).state).toBe("undoable");
+    expect((await undo(operation)).status).toBe(200);
+    expect((await operationOf(operation)).undo).toMatchObject({
+      undone: 1,
+      failed: 0,
+      cannot_be_undone: [expect.stringContaining(`What ${copy} did before`)],
+    });
+    expect(await endOf(copy)).toMatchObject(KILLED);
+    expect((await undo(operation)).status).toBe(200);
+    expect(await world.ingress.outcome(id)).toEqual(outcomeOf("waits", "restarted"));
+  });
+
+  test("whose copy has ended by itself is refused", async () => {
+    const { copy, operation } = await restart(await completed("ended"));
+    await release("ended");
+    await world.ingress.outcome(copy);
+    const answer = await undo(operation);
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      409,
+      expect.objectContaining({ message: expect.stringContaining("has ended already") }),
+    ]);
+  });
+
+  test("of many by a batch ends the copies that have not ended", async () => {
+    const names = ["batch-0", "batch-1", "batch-2"];
+    const ids: string[] = [];
+    for (const name of names) ids.push(await completed(name));
+    const { id } = (await world.admin.post("/invocations/batch", { operation: "restart-as-new", ids })).json as Batch;
+    await untilBatchIsOver(id);
+    for (const name of names) await isWaiting(name);
+    await release("batch-1");
+    const copiesOf = (status: string) =>
+      counted(`status = '${status}' AND restarted_from IN (${ids.map((each) => `'${each}'`).join(", ")})`);
+    await eventually("one copy's end", async () => (await copiesOf("completed")) === 1);
+    const { operation_id: operation } = await batchOf(id);
+    expect((await undo(operation)).status).toBe(202);
+    await eventually("the undo", async () => (await operationOf(operation)).state === "undone");
+    expect((await operationOf(operation)).undo).toMatchObject({
+      undone: 2,
+      failed: 1,
+      cannot_be_undone: ["What the new invocations did before they were ended stays."],
+    });
+    expect(await copiesOf("completed")).toBe(3);
+  });
+});
+
 type Kind = "sleeps" | "brief" | "waits" | "calls" | "delayed" | "workflow";
 const KINDS: readonly Kind[] = ["sleeps", "brief", "waits", "calls", "delayed", "workflow"];
 

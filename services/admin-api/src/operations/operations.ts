@@ -16,8 +16,9 @@ import { type DocumentWrite, deletedKey, type MetadataStore } from "@perdure/met
 import { UNDO_WINDOW_MAX_MS } from "@perdure/process-kit";
 import type { UndoMark } from "@perdure/state-machine";
 import type { BatchService } from "../batches/batches.js";
-import type { BatchRecord } from "../batches/record.js";
+import type { BatchRecord, BatchResult } from "../batches/record.js";
 import { RouteError } from "../http/errors.js";
+import type { VerbOutcome } from "../invocation-operations.js";
 import {
   BATCH_CONCURRENCY_MAX,
   BATCHES_RUNNING_MAX,
@@ -30,6 +31,7 @@ import type { DeletedCopies } from "./deleted-copies.js";
 import { OPERATIONS_PREFIX, type OperationRecord, operationKey, operationOf, putOperation, storedOperations } from "./record.js";
 import { dropCopies, isDeletion, undoDeletion } from "./undo-deletion.js";
 import { undoOne } from "./undo-one.js";
+import { undoRestart } from "./undo-restart.js";
 
 interface OperationsPorts {
   readonly partitions: AdminPorts["partitions"];
@@ -139,10 +141,10 @@ export class Operations {
   }
 
   async #undoNamed(record: OperationRecord, version: number): Promise<OperationState> {
-    const outcomes: Awaited<ReturnType<typeof undoOne>>[] = [];
+    const outcomes: VerbOutcome[] = [];
     for (let at = 0; at < record.ids.length; at += BATCH_CONCURRENCY_MAX) {
       const ids = record.ids.slice(at, at + BATCH_CONCURRENCY_MAX);
-      outcomes.push(...(await Promise.all(ids.map((id) => undoOne(this.#ports, id, record)))));
+      outcomes.push(...(await Promise.all(ids.map((id) => this.#undoNamedOne(record, id)))));
     }
     const failures = outcomes.filter(({ problem }) => problem !== undefined);
     const [first] = failures;
@@ -160,6 +162,10 @@ export class Operations {
     return this.#store({ ...record, undo }, version);
   }
 
+  #undoNamedOne(record: OperationRecord, id: InvocationId): Promise<VerbOutcome> {
+    return record.verb === "restart-as-new" ? undoRestart(this.#ports, id) : undoOne(this.#ports, id, record);
+  }
+
   /** Of two requests at once the first one stores its answer, and both return it; partitions undo once. */
   async #store(undone: OperationRecord, version: number): Promise<OperationState> {
     const outcome = await this.#ports.metadata.write([putOperation(undone, version)]);
@@ -174,20 +180,21 @@ export class Operations {
       const retry = { "retry-after": "5" }; // What it still changes would not be undone.
       throw new RouteError(503, `The batch '${record.batchId}' has not stopped yet.`, undefined, retry);
     }
-    const { ids, notes } = await this.#changedBy(record.batchId, record.verb);
+    const isRestart = record.verb === "restart-as-new";
+    const { ids, notes } = isRestart ? await this.#startedBy(record.batchId) : await this.#changedBy(record.batchId, record.verb);
     const startedAtMs = this.#ports.clock.nowMs();
     const undoing = (batchId: BatchId | null) => ({ ...record, undo: { startedAtMs, batchId, undone: 0, failed: 0, notes } });
     if (ids.length === 0) return this.#store(undoing(null), version);
     try {
       const begun = await batches.begin({
-        operation: "undo",
+        operation: isRestart ? "kill" : "undo",
         filter: undefined,
         ids,
         moreMatched: false,
         deployment: undefined,
         startedBy: batch?.startedBy ?? undefined,
         reason: undefined,
-        undo: { operation: record.id, untilMs: record.untilMs },
+        undo: isRestart ? undefined : { operation: record.id, untilMs: record.untilMs },
         alongside: (batchId) => [putOperation(undoing(batchId), version)],
       });
       if (begun === undefined) {
@@ -210,17 +217,29 @@ export class Operations {
   ): Promise<{ readonly ids: InvocationId[]; readonly notes: string[] }> {
     const ids: InvocationId[] = [];
     let notified = 0;
-    for (let page: number | undefined = 0; page !== undefined; ) {
-      const results: Awaited<ReturnType<BatchService["results"]>> = await this.#ports.batches.results(batchId, page);
-      for (const { id, status, problem, isFinal } of results?.results ?? []) {
-        if (problem !== undefined) continue;
-        if (verb === "cancel" && status === 202) notified++;
-        else if (!isFinal) ids.push(id);
-      }
-      page = results?.next === page ? undefined : results?.next;
+    for await (const { id, status, problem, isFinal } of this.#resultsOf(batchId)) {
+      if (problem !== undefined) continue;
+      if (verb === "cancel" && status === 202) notified++;
+      else if (!isFinal) ids.push(id);
     }
     const notes = notified === 0 ? [] : [`${notified} handlers were notified of their cancellation, which is not withdrawn.`];
     return { ids, notes };
+  }
+
+  /** The copies that the batch started, and what cannot be undone of them. */
+  async #startedBy(batchId: BatchId): Promise<{ readonly ids: InvocationId[]; readonly notes: string[] }> {
+    const ids: InvocationId[] = [];
+    for await (const { newId, problem } of this.#resultsOf(batchId))
+      if (problem === undefined && newId !== undefined) ids.push(newId);
+    return { ids, notes: ids.length === 0 ? [] : ["What the new invocations did before they were ended stays."] };
+  }
+
+  async *#resultsOf(batchId: BatchId): AsyncIterable<BatchResult> {
+    for (let page: number | undefined = 0; page !== undefined; ) {
+      const results: Awaited<ReturnType<BatchService["results"]>> = await this.#ports.batches.results(batchId, page);
+      yield* results?.results ?? [];
+      page = results?.next === page ? undefined : results?.next;
+    }
   }
 
   async #stateOf(record: OperationRecord): Promise<OperationState> {

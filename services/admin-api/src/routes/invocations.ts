@@ -13,7 +13,7 @@ import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
 import { type ApiRoute, type RouteImplementation, route } from "../http/route.js";
 import { invocationParam } from "../ids.js";
-import { applyVerb, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
+import { applyVerb, idOfCopy, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
 import { type Applied, applyUndoable } from "../operations/apply-undoable.js";
 import type { AdminPorts } from "../ports.js";
 
@@ -114,7 +114,7 @@ function restartRoute(ports: AdminPorts): ApiRoute {
   return route(restartInvocation, {
     summary: "Start a copy of a completed invocation",
     answers: {
-      200: "The id of the copy",
+      200: "The id of the copy; `x-perdure-operation` names the operation whose undo ends it",
       400: "The deployment does not fit, or the journal cannot be cut there",
       404: "Unknown invocation",
       409: "Not completed",
@@ -125,8 +125,16 @@ function restartRoute(ports: AdminPorts): ApiRoute {
     handle: async (request) => {
       const id = invocationParam(request);
       const choice = deploymentQuery(request, { kind: "latest" });
-      const outcome = await restartAsNew(ports, id, fromQuery(request), choice);
-      return outcome.newId === undefined ? answerOf(outcome) : json(200, { new_invocation_id: outcome.newId });
+      const newId = idOfCopy(ports, id);
+      const { result, headers } = await applyUndoable(
+        ports,
+        request,
+        "restart-as-new",
+        [newId],
+        () => restartAsNew(ports, id, fromQuery(request), choice, { newId }),
+        (outcome) => [outcome],
+      );
+      return result.newId === undefined ? answerOf(result) : json(200, { new_invocation_id: result.newId }, headers);
     },
   });
 }

@@ -29,7 +29,7 @@ export function operationRoutes({ operations, clock }: AdminPorts): readonly Api
     }),
     route(undoOperation, {
       summary:
-        "Undo a kill, a cancellation before the start, a purge, a pause, a resumption, a state edit or a deletion of a deployment, Kafka cluster, subscription, event subscription, schedule or rule; `cannot_be_undone` names what others were notified of",
+        "Undo a kill, a cancellation before the start, a purge, a pause, a resumption, a restart as new, a state edit or a deletion of a deployment, Kafka cluster, subscription, event subscription, schedule or rule; `cannot_be_undone` names what others were notified of",
       answers: {
         200: "Undone, now or before",
         202: "A batch undoes it",

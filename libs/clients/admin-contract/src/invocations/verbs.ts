@@ -7,7 +7,14 @@ export type InvocationVerb = (typeof INVOCATION_VERBS)[number];
 export const MOVING_VERBS: ReadonlySet<InvocationVerb> = new Set<InvocationVerb>(["resume", "restart-as-new"]);
 
 /** Verbs whose effect can be undone for a while. */
-export const UNDOABLE_VERBS = ["cancel", "kill", "purge", "pause", "resume"] as const satisfies readonly InvocationVerb[];
+export const UNDOABLE_VERBS = [
+  "cancel",
+  "kill",
+  "purge",
+  "pause",
+  "resume",
+  "restart-as-new",
+] as const satisfies readonly InvocationVerb[];
 export type UndoableVerb = (typeof UNDOABLE_VERBS)[number];
 /** Changes of other things than invocations, whose effect can be undone for a while. */
 export const UNDOABLE_CHANGES = [

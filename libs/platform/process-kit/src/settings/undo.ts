@@ -3,7 +3,7 @@ import { byteSize, duration } from "../config/setting.js";
 
 export const undoWindowSetting = duration("10m", {
   sentence:
-    "How long a kill, a cancellation, a purge, a pause, a resumption, a state edit or a deletion can be undone (duration, at most 1d); 0 keeps nothing.",
+    "How long a kill, a cancellation, a purge, a pause, a resumption, a restart as new, a state edit or a deletion can be undone (duration, at most 1d); 0 keeps nothing.",
 });
 
 export const undoBytesSetting = byteSize("64MiB", {

@@ -64,13 +64,19 @@ async function undo(context: Context, id: string): Promise<void> {
     for (const { invocation_id, error } of failures.slice(0, FAILURES_SHOWN_MAX))
       output.print(`  ${output.paint("red", "✘")} ${invocation_id}: ${error ?? ""}`);
   });
-  if (failed > 0 && operation.subject === null) context.fail(FAILED, `${invocationsText(failed)} could not be restored`);
+  if (failed > 0 && operation.subject === null)
+    context.fail(FAILED, `${invocationsText(failed)} could not be ${verbOf(operation)}`);
 }
 
-function outcomeOf({ subject, undo }: OperationView): string {
+function outcomeOf({ operation, subject, undo }: OperationView): string {
   const { undone = 0, failed = 0 } = undo ?? {};
   if (subject !== null) return undone > 0 ? `${harmless(subject)} restored` : `${harmless(subject)} not restored`;
-  return `${invocationsText(undone)} restored${failed > 0 ? `, ${failed} not` : ""}`;
+  return `${invocationsText(undone)} ${verbOf({ operation })}${failed > 0 ? `, ${failed} not` : ""}`;
+}
+
+/** What an undo does to invocations. */
+function verbOf({ operation }: Pick<OperationView, "operation">): "ended" | "restored" {
+  return operation === "restart-as-new" ? "ended" : "restored";
 }
 
 function subjectOf({ subject, invocation_id: invocation, matched }: OperationView): string {

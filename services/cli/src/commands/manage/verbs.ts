@@ -138,8 +138,10 @@ async function one(
   }
   switch (verb) {
     case "restart-as-new": {
-      const copy = await invocations.restart(id, { from, deployment }, context);
-      return output.result({ id, new_invocation_id: copy }, () => output.print(`${id} is restarted as ${copy}`));
+      const { copy, operation } = await invocations.restart(id, { from, deployment }, context);
+      const result = { id, new_invocation_id: copy, ...(operation === undefined ? {} : { operation_id: operation }) };
+      output.result(result, () => output.print(`${id} is restarted as ${copy}`));
+      return noteUndo(context, operation);
     }
     case "resume": {
       const operation = await invocations.resume(id, deployment, context);

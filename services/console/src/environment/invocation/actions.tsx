@@ -8,7 +8,7 @@ import { useEnvironment } from "../environment.js";
 import { useUndoOffer } from "../operations/undo-message.js";
 import { useChange } from "../request.js";
 import { type ActionFacts, whyNot } from "./action-rules.js";
-import { RestartDialog } from "./restart-dialog.js";
+import { RESTARTED, RestartDialog } from "./restart-dialog.js";
 import { ResumeDialog } from "./resume-dialog.js";
 
 type ParameterlessVerb = Exclude<InvocationVerb, "resume" | "restart-as-new">;
@@ -120,8 +120,9 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
           target={target}
           from={pendingAction.from}
           onClose={close}
-          onRestarted={(copy) => {
+          onRestarted={(copy, operation) => {
             close();
+            if (operation !== undefined) offerUndo(RESTARTED, operation);
             navigate(`/invocations/${encodeURIComponent(copy)}`);
           }}
         />

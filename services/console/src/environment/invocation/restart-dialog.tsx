@@ -7,13 +7,16 @@ import { useTimeline } from "./invocation-data.js";
 import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limits.js";
 import { keepable, keptText, restartChoices } from "./restart-choices.js";
 
+export const RESTARTED = "Restarted as a new invocation";
+
 interface RestartDialogProps {
   readonly id: string;
   readonly target: string;
   /** The last journal entry that the copy keeps; 0: the input only. */
   readonly from: number;
   readonly onClose: () => void;
-  readonly onRestarted: (copy: string) => void;
+  /** `operation`: undefined when the restart cannot be undone. */
+  readonly onRestarted: (copy: string, operation: string | undefined) => void;
 }
 
 export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }: RestartDialogProps) {
@@ -23,8 +26,8 @@ export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }
   const { data: timeline } = useTimeline(id, STEP_PAGES_MAX);
   const { choices, remark } = restartChoices(timeline, from, search);
   const restart = useChange(({ admin }) => admin.invocations.restart(id, { from, deployment }), {
-    done: () => "Restarted as a new invocation",
-    onDone: onRestarted,
+    done: ({ operation }) => (operation === undefined ? RESTARTED : undefined),
+    onDone: ({ copy, operation }) => onRestarted(copy, operation),
   });
   return (
     <Dialog title={`Restart ${target} as a new invocation`} isOpen onClose={onClose}>

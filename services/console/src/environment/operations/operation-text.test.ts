@@ -53,11 +53,15 @@ test("the time left counts down on the clock of the browser, whatever the server
 });
 
 test("the outcome counts what is restored and what is not", () => {
-  expect(outcomeText(UNDO, null)).toBe("412 invocations restored");
-  expect(outcomeText({ undone: 1, failed: 3 }, null)).toBe("1 invocation restored, 3 not");
-  expect(outcomeText({ undone: 0, failed: 0 }, null)).toBe("No invocation restored");
-  expect(outcomeText({ undone: 1, failed: 0 }, "Counter/a")).toBe("Counter/a restored");
-  expect(outcomeText({ undone: 0, failed: 1 }, "Counter/a")).toBe("Counter/a not restored");
+  const EDIT = { operation: "edit-state", subject: "Counter/a" } as const;
+  expect(outcomeText(UNDO, KILL)).toBe("412 invocations restored");
+  expect(outcomeText({ undone: 1, failed: 3 }, KILL)).toBe("1 invocation restored, 3 not");
+  expect(outcomeText({ undone: 0, failed: 0 }, KILL)).toBe("No invocation restored");
+  expect(outcomeText({ undone: 1, failed: 0 }, EDIT)).toBe("Counter/a restored");
+  expect(outcomeText({ undone: 0, failed: 1 }, EDIT)).toBe("Counter/a not restored");
+  expect(outcomeText({ undone: 2, failed: 1 }, { operation: "restart-as-new", subject: null })).toBe(
+    "2 invocations ended, 1 not",
+  );
 });
 
 test("a message closes by itself only when nothing is left to read", () => {

@@ -12,6 +12,7 @@ export function invocationsText(count: number): string {
 const NOUNS: Readonly<Record<string, string>> = {
   cancel: "cancellation",
   resume: "resumption",
+  "restart-as-new": "restart",
   "edit-state": "state edit",
   "delete-deployment": "deletion",
   "delete-subscription": "deletion",
@@ -38,6 +39,8 @@ const EFFECTS: Readonly<Record<string, string>> = {
   pause: "Paused invocations run again, and a pause that has not taken effect is withdrawn.",
   resume:
     "Resumed invocations are paused again where they are now, when their running attempts stop. What they did meanwhile stays.",
+  "restart-as-new":
+    "The new invocations are ended, with what they had called, unless they have ended by themselves. What they did stays.",
   "edit-state":
     "The entries that the edit changed get their former values, behind handlers that run on the key. The undo is refused when one of them was written since.",
   "delete-deployment": "The deployment is registered again with its id and its revisions.",
@@ -66,11 +69,15 @@ export function leftText(ms: number): string {
   return durationText(Math.ceil(ms / 1_000) * 1_000);
 }
 
-/** `412 invocations restored, 3 not`, `Counter/a restored` */
-export function outcomeText({ undone, failed }: Pick<OperationUndo, "undone" | "failed">, subject: string | null): string {
+/** `412 invocations restored, 3 not`, `Counter/a restored`; of a restart `412 invocations ended` */
+export function outcomeText(
+  { undone, failed }: Pick<OperationUndo, "undone" | "failed">,
+  { operation, subject }: Pick<OperationView, "operation" | "subject">,
+): string {
   if (subject !== null) return undone === 0 ? `${subject} not restored` : `${subject} restored`;
-  const restored = undone === 0 ? "No invocation restored" : `${invocationsText(undone)} restored`;
-  return failed === 0 ? restored : `${restored}, ${failed.toLocaleString("en")} not`;
+  const verb = operation === "restart-as-new" ? "ended" : "restored";
+  const done = undone === 0 ? `No invocation ${verb}` : `${invocationsText(undone)} ${verb}`;
+  return failed === 0 ? done : `${done}, ${failed.toLocaleString("en")} not`;
 }
 
 /** Whether the whole operation is undone, and no one received anything of it: nothing is left to read. */

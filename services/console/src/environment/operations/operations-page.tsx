@@ -109,7 +109,7 @@ function State({ operation, receivedAtMs }: Pick<OperationTableProps, "receivedA
     <span className="row">
       <Badge tone={undo !== null && undo.failed > 0 ? "warn" : (TONES[state] ?? "info")}>{state}</Badge>
       {left > 0 && <span className="small">{leftText(left)} left</span>}
-      {undo !== null && <span className="small">{outcomeText(undo, operation.subject)}</span>}
+      {undo !== null && <span className="small">{outcomeText(undo, operation)}</span>}
     </span>
   );
 }

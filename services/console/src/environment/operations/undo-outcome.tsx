@@ -7,7 +7,8 @@ import { outcomeText } from "./operation-text.js";
 import "./operations.css";
 
 /** Nothing as long as no undo has begun. */
-export function UndoOutcome({ operation: { state, subject, undo } }: { readonly operation: OperationView }) {
+export function UndoOutcome({ operation }: { readonly operation: OperationView }) {
+  const { state, subject, undo } = operation;
   if (undo === null) return null;
   const { batch_id: batchId, cannot_be_undone: notes } = undo;
   return (
@@ -16,7 +17,7 @@ export function UndoOutcome({ operation: { state, subject, undo } }: { readonly 
         <UndoProgress batchId={batchId} />
       ) : (
         <p role="status">
-          <strong>{outcomeText(undo, subject)}.</strong>
+          <strong>{outcomeText(undo, operation)}.</strong>
         </p>
       )}
       {notes.length > 0 && (

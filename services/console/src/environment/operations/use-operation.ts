@@ -28,8 +28,6 @@ export function isUnlisted(cause: unknown): boolean {
 export function useUndo(id: string): UseMutationResult<OperationView, Error, void> {
   return useChange<void, OperationView>(({ admin }) => admin.operations.undo(id), {
     done: (operation) =>
-      isWhollyUndone(operation) && operation.undo !== null
-        ? `Undone: ${outcomeText(operation.undo, operation.subject)}`
-        : undefined,
+      isWhollyUndone(operation) && operation.undo !== null ? `Undone: ${outcomeText(operation.undo, operation)}` : undefined,
   });
 }
