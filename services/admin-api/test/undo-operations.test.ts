@@ -116,3 +116,18 @@ test.each<[string, string, CommandAnswer, boolean]>([
   expect(headers["x-perdure-operation"]).toBe(kept[0]);
   expect(partitions.commands).toMatchObject([{ kind: verb, id: ID, undo: { untilMs: clock.nowMs() + WINDOW_MS } }]);
 });
+
+test("a restart names the operation whose undo ends the copy, and a refused one stores none", async () => {
+  const { operations, partitions, stored } = setup();
+  const api = createTestAdminApi({ registry: await createTestRegistry(), partitions, operations });
+  await using server = await startServer(api);
+  const restart = (query: string) => server.send("PATCH", `/invocations/${ID}/restart-as-new${query}`);
+  expect((await restart("?from=-1")).status).toBe(400);
+  expect((await restart("?deployment=none")).status).toBe(400);
+  expect(await stored()).toEqual([]);
+  expect(partitions.commands).toEqual([]);
+
+  partitions.answers.set(ID, { kind: "accepted" });
+  const { status, headers } = await restart("");
+  expect([status, [headers["x-perdure-operation"]]]).toEqual([200, await stored()]);
+});

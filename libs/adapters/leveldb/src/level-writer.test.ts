@@ -40,11 +40,11 @@ async function untilFiles(expected: number): Promise<number> {
 }
 const isEqual = (row: Uint8Array | undefined, n: number): boolean => Buffer.compare(row ?? utf8(""), large(n)) === 0;
 
-/** The writer of rows that begin with a letter. */
+/** The writer of the rows whose keys have the prefix. */
 const owning =
-  (letter: string) =>
+  (prefix: string) =>
   (key: string): boolean =>
-    key.startsWith(letter);
+    key.startsWith(prefix);
 
 /** Writer 0 of rows with a, writer 1 of rows with b. */
 class Two implements AsyncDisposable {

@@ -125,13 +125,14 @@ function restartRoute(ports: AdminPorts): ApiRoute {
     handle: async (request) => {
       const id = invocationParam(request);
       const choice = deploymentQuery(request, { kind: "latest" });
+      const from = fromQuery(request); // Before the operation is stored: a refused request is none.
       const newId = idOfCopy(ports, id);
       const { result, headers } = await applyUndoable(
         ports,
         request,
         "restart-as-new",
         [newId],
-        () => restartAsNew(ports, id, fromQuery(request), choice, { newId }),
+        () => restartAsNew(ports, id, from, choice, { newId }),
         (outcome) => [outcome],
       );
       return result.newId === undefined ? answerOf(result) : json(200, { new_invocation_id: result.newId }, headers);
