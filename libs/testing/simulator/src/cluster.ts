@@ -1,10 +1,7 @@
 /** The leaders of a world: starts them, crashes and deposes them, and knows at every moment which of them is the rightful one. */
 import type { InvocationId } from "@perdure/base";
-import type { RegistryView } from "@perdure/control";
-import type { PartitionBatch, PartitionStore } from "@perdure/storage";
-import type { Outside } from "./endpoint/session.js";
-import { Leader } from "./leader.js";
-import type { Leaders } from "./reach.js";
+import { Claims, Leader } from "./leader.js";
+import type { Leaders, Surroundings } from "./reach.js";
 import { partitionFor, type SimulatedWorld } from "./world.js";
 
 /** Time until a crashed leader is detected and replaced. */
@@ -22,28 +19,16 @@ interface PartitionGroup {
 
 export class Cluster implements Leaders {
   readonly #world: SimulatedWorld;
-  readonly #store: PartitionStore;
-  readonly #registry: RegistryView;
-  readonly #outside: Outside;
-  readonly #applied: (batches: readonly PartitionBatch[]) => void;
+  readonly #surroundings: Surroundings;
+  readonly #claims: Claims;
   readonly #groups: PartitionGroup[] = [];
   /** Leaders that have not ended. */
   readonly #leaders = new Set<Leader>();
-  /** The leader that claimed each partition last. */
-  readonly #claimant = new Map<number, Leader>();
 
-  constructor(
-    world: SimulatedWorld,
-    store: PartitionStore,
-    registry: RegistryView,
-    outside: Outside,
-    applied: (batches: readonly PartitionBatch[]) => void,
-  ) {
-    this.#world = world;
-    this.#store = store;
-    this.#registry = registry;
-    this.#outside = outside;
-    this.#applied = applied;
+  constructor(surroundings: Surroundings) {
+    this.#world = surroundings.world;
+    this.#surroundings = surroundings;
+    this.#claims = new Claims(surroundings.world);
   }
 
   start(): void {
@@ -79,21 +64,13 @@ export class Cluster implements Leaders {
 
   #newLeader(name: string, partitions: readonly number[]): Leader {
     const leader = new Leader(name, partitions, {
-      world: this.#world,
-      store: this.#store,
-      registry: this.#registry,
-      outside: this.#outside,
+      ...this.#surroundings,
       route: (partition) => this.#leaderOf(partition),
-      claimed: (partition, by) => {
-        this.#claimant.set(partition, by);
-        this.#world.ledger.flow.leaderChanged();
-      },
-      applied: this.#applied,
+      claims: this.#claims,
       gone: (each) => {
         this.#leaders.delete(each);
         this.#replace(each);
       },
-      leads: (each, partition) => this.#claimant.get(partition) === each,
     });
     this.#leaders.add(leader);
     return leader;

@@ -1,33 +1,44 @@
 /** One process leading a group of partitions: a real processor and a real invoker in a simulated process that can crash at any moment. */
 import { type InvocationId, type Logger, PartitionSubset, partitionOf } from "@perdure/base";
-import { type Courier, type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
+import { type Courier, type Partitions, stateTtlOf } from "@perdure/control";
 import { createInvoker, Slots } from "@perdure/invoker";
 import { LocalPartitions, LoopbackPeers, Processor, SubsetPeers } from "@perdure/partition-processor";
-import type { PartitionBatch, PartitionStore } from "@perdure/storage";
 import { withRepeatedCommands } from "./crowd/repeated-commands.js";
-import type { Outside } from "./endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "./endpoint/transport.js";
 import { LeaderClock } from "./leader-clock.js";
 import { LeaderStore, type StoreUser } from "./leader-store.js";
 import { type Receiver, SimulatedPeers } from "./peers.js";
+import type { Surroundings } from "./reach.js";
 import { SlotWatch } from "./slot-watch.js";
 import type { SimulatedWorld } from "./world.js";
 
-export interface LeaderPorts {
-  readonly world: SimulatedWorld;
-  readonly store: PartitionStore;
-  readonly registry: RegistryView;
-  readonly outside: Outside;
+export interface LeaderPorts extends Surroundings {
   /** The other threads of its process; undefined: leaders are processes of their own. */
   readonly remote?: Courier;
   /** The present leader of a partition. */
   readonly route: (partition: number) => Receiver | undefined;
-  readonly claimed: (partition: number, by: Leader) => void;
-  readonly applied: (batches: readonly PartitionBatch[]) => void;
+  readonly claims: Claims;
   /** Called with a leader that will not come back: another process has to lead. */
   readonly gone: (leader: Leader) => void;
-  /** Whether this leader is the last that claimed the partition. */
-  readonly leads: (leader: Leader, partition: number) => boolean;
+}
+
+/** The leader that claimed each partition last. */
+export class Claims {
+  readonly #world: SimulatedWorld;
+  readonly #latest = new Map<number, Leader>();
+
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+  }
+
+  note(partition: number, by: Leader): void {
+    this.#latest.set(partition, by);
+    this.#world.ledger.flow.leaderChanged();
+  }
+
+  isLatest(partition: number, leader: Leader): boolean {
+    return this.#latest.get(partition) === leader;
+  }
 }
 
 /** Typical time between two turns of a leader's event loop. */
@@ -65,7 +76,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
 
   leads(id: InvocationId): boolean {
     const partition = partitionOf(id, this.#ports.world.settings.partitionCount);
-    return this.alive && this.#ports.leads(this, partition);
+    return this.alive && this.#ports.claims.isLatest(partition, this);
   }
 
   async start(): Promise<void> {
@@ -75,7 +86,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     const ownPeers = this.#ownPeers();
     const peers = ownPeers ?? new SimulatedPeers(world, () => this.alive, this.#ports.route);
     const leaderStore = new LeaderStore(store, world, this, shared, {
-      claimed: (partition) => this.#ports.claimed(partition, this),
+      claimed: (partition) => this.#ports.claims.note(partition, this),
       applied: (batches) => this.#ports.applied(batches),
     });
     const logger = this.#logger();
@@ -195,7 +206,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
       warn: (fields, message) => note("warn", fields, message),
       error: (fields, message) => {
         note("error", fields, message);
-        const deposed = this.#group.some((partition) => !this.#ports.leads(this, partition));
+        const deposed = this.#group.some((partition) => !this.#ports.claims.isLatest(partition, this));
         const expected = message.startsWith("storage failed") || message.startsWith("journal or state could not be read");
         if (!deposed && !expected)
           world.findings.report("no process reports an internal error", `${this.name}: ${message} ${JSON.stringify(fields)}`);

@@ -1,6 +1,19 @@
 /** Connects callers to a leader: directly in a world of leaders, through a gateway in a world of clusters. */
 import type { InvocationId } from "@perdure/base";
-import type { Partitions } from "@perdure/control";
+import type { Partitions, RegistryView } from "@perdure/control";
+import type { PartitionBatch, PartitionStore } from "@perdure/storage";
+import type { Outside } from "./endpoint/session.js";
+import type { SimulatedWorld } from "./world.js";
+
+/** What the leaders of a world share. */
+export interface Surroundings {
+  readonly world: SimulatedWorld;
+  readonly store: PartitionStore;
+  readonly registry: RegistryView;
+  readonly outside: Outside;
+  /** Called with the batches of each commit, in the order of commits. */
+  readonly applied: (batches: readonly PartitionBatch[]) => void;
+}
 
 /** A process that serves callers. */
 export interface Reached {

@@ -21,7 +21,7 @@ import { SimulatedRules } from "./flow/rules.js";
 import { causesMissing } from "./ledger/causes.js";
 import { Ledger } from "./ledger/ledger.js";
 import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, SCHEDULED_START_MS, STEPS_MAX } from "./limits.js";
-import type { Leaders } from "./reach.js";
+import type { Leaders, Surroundings } from "./reach.js";
 import { drawRegistry } from "./registry.js";
 import { Scheduler } from "./scheduler.js";
 import { FAIR_WEATHER, type SimulationSettings } from "./settings.js";
@@ -106,11 +106,16 @@ class Simulation {
     this.#targets = new AttachTargets(this.#world);
     this.#requests = new RequestFactory(this.#world, registry, this.#targets);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
-    const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
-    const parts = [this.#world, this.#store, registry, this.#outsider] as const;
-    if (settings.threads !== undefined) this.#cluster = new ThreadedServer(...parts, settings.threads, applied);
-    else if (settings.cluster !== undefined) this.#cluster = new Fleet(...parts, settings.cluster, applied);
-    else this.#cluster = new Cluster(...parts, applied);
+    const surroundings: Surroundings = {
+      world: this.#world,
+      store: this.#store,
+      registry,
+      outside: this.#outsider,
+      applied: (batches) => this.#applied(batches),
+    };
+    if (settings.threads !== undefined) this.#cluster = new ThreadedServer(surroundings, settings.threads);
+    else if (settings.cluster !== undefined) this.#cluster = new Fleet(surroundings, settings.cluster);
+    else this.#cluster = new Cluster(surroundings);
     this.#operator = new SimulatedOperator(this.#world, this.#cluster);
     this.#attaching = new AttachingClients(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);

@@ -107,7 +107,10 @@ class ScaleRun {
     const { cluster } = settings;
     if (cluster === undefined) throw new Error("a run of scale needs the settings of a cluster");
     const store = new KvPartitionStore(new MemoryKeyValue());
-    this.#fleet = new Fleet(this.#world, store, registry, outsider, cluster, (batches) => ledger.applied(batches));
+    this.#fleet = new Fleet(
+      { world: this.#world, store, registry, outside: outsider, applied: (batches) => ledger.applied(batches) },
+      cluster,
+    );
     this.#gaps = new LeaderGaps(options.partitions, 0);
   }
 

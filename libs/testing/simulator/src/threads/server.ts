@@ -1,10 +1,7 @@
 /** One process whose threads lead all partitions: they crash together, and the next start may have another number of threads. */
 import { type InvocationId, partitionsOfThread, present } from "@perdure/base";
-import type { RegistryView } from "@perdure/control";
-import type { PartitionBatch, PartitionStore } from "@perdure/storage";
-import type { Outside } from "../endpoint/session.js";
-import { Leader } from "../leader.js";
-import type { Leaders } from "../reach.js";
+import { Claims, Leader } from "../leader.js";
+import type { Leaders, Surroundings } from "../reach.js";
 import { partitionFor, type SimulatedWorld } from "../world.js";
 import { SimulatedPorts } from "./ports.js";
 import type { ThreadsSettings } from "./settings.js";
@@ -14,31 +11,18 @@ const RESTART_MS = 300;
 
 export class ThreadedServer implements Leaders {
   readonly #world: SimulatedWorld;
-  readonly #store: PartitionStore;
-  readonly #registry: RegistryView;
-  readonly #outside: Outside;
+  readonly #surroundings: Surroundings;
   readonly #settings: ThreadsSettings;
-  readonly #applied: (batches: readonly PartitionBatch[]) => void;
+  readonly #claims: Claims;
   /** The threads of the present process, by number. */
   #threads: readonly Leader[] = [];
   #startCount = 0;
-  /** The thread that claimed each partition last. */
-  readonly #claimant = new Map<number, Leader>();
 
-  constructor(
-    world: SimulatedWorld,
-    store: PartitionStore,
-    registry: RegistryView,
-    outside: Outside,
-    settings: ThreadsSettings,
-    applied: (batches: readonly PartitionBatch[]) => void,
-  ) {
-    this.#world = world;
-    this.#store = store;
-    this.#registry = registry;
-    this.#outside = outside;
+  constructor(surroundings: Surroundings, settings: ThreadsSettings) {
+    this.#world = surroundings.world;
+    this.#surroundings = surroundings;
     this.#settings = settings;
-    this.#applied = applied;
+    this.#claims = new Claims(surroundings.world);
   }
 
   start(): void {
@@ -83,10 +67,7 @@ export class ThreadedServer implements Leaders {
     const world = this.#world;
     const { partitions } = partitionsOfThread(number, count, world.settings.partitionCount);
     const thread: Leader = new Leader(`t${number}#${this.#startCount}`, partitions, {
-      world,
-      store: this.#store,
-      registry: this.#registry,
-      outside: this.#outside,
+      ...this.#surroundings,
       remote: new SimulatedPorts(
         world,
         this.#settings,
@@ -94,13 +75,8 @@ export class ThreadedServer implements Leaders {
         (partition) => this.#threadOf(partition),
       ),
       route: (partition) => this.#threadOf(partition),
-      claimed: (partition, by) => {
-        this.#claimant.set(partition, by);
-        world.ledger.flow.leaderChanged();
-      },
-      applied: this.#applied,
+      claims: this.#claims,
       gone: () => this.#ended(),
-      leads: (each, partition) => this.#claimant.get(partition) === each,
     });
     return thread;
   }

@@ -1,9 +1,6 @@
 /** All processes of a simulated cluster: starts them, injects faults, and knows at every moment which worker is the rightful leader. */
 import type { InvocationId } from "@perdure/base";
-import type { RegistryView } from "@perdure/control";
-import type { PartitionBatch, PartitionStore } from "@perdure/storage";
-import type { Outside } from "../endpoint/session.js";
-import type { Leaders, Reached } from "../reach.js";
+import type { Leaders, Reached, Surroundings } from "../reach.js";
 import { partitionFor, type SimulatedWorld } from "../world.js";
 import { SimulatedGateway } from "./gateway.js";
 import { Medium } from "./medium.js";
@@ -52,14 +49,8 @@ export class Fleet implements Leaders {
   readonly #claiming = new Map<string, Term>();
   #weather: ClusterWeather | undefined;
 
-  constructor(
-    world: SimulatedWorld,
-    rows: PartitionStore,
-    registry: RegistryView,
-    outside: Outside,
-    cluster: SimulatedClusterSettings,
-    applied: (batches: readonly PartitionBatch[]) => void,
-  ) {
+  constructor(surroundings: Surroundings, cluster: SimulatedClusterSettings) {
+    const { world, store, registry, outside, applied } = surroundings;
     this.#world = world;
     this.#cluster = cluster;
     this.#pace = new LeasePace(cluster.pollMs);
@@ -71,7 +62,7 @@ export class Fleet implements Leaders {
       world.trace.note("claim", () => `${worker} leads p${partition} under epoch ${epoch}`);
       world.ledger.flow.leaderChanged();
     };
-    this.#medium = new Medium(world, rows, this.#pace, { claimed, applied });
+    this.#medium = new Medium(world, store, this.#pace, { claimed, applied });
     this.#workerPorts = {
       world,
       pace: this.#pace,
