@@ -1,5 +1,6 @@
 /** SQL queries over the admin API: formats, limits and errors. */
-import { request as httpRequest } from "node:http";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
@@ -108,6 +109,35 @@ describe("queries", () => {
     await ended.promise;
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(warnings).toEqual([]);
+  });
+
+  test("rows are produced no faster than the client reads them", async () => {
+    const CHUNKS = 1000;
+    let produced = 0;
+    const { port } = await open({
+      sql: async () => ({
+        kind: "rows",
+        chunks: (async function* () {
+          while (produced < CHUNKS) {
+            produced++;
+            yield Buffer.alloc(65_536, 32);
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+        })(),
+      }),
+    });
+    const outgoing = httpRequest({ port, method: "POST", path: "/query", headers: { "content-type": "application/json" } });
+    outgoing.end(JSON.stringify({ query: "x" }));
+    const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+    let before = -1;
+    while (produced !== before) {
+      before = produced;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(produced).toBeLessThan(CHUNKS / 2);
+    let bytes = 0;
+    for await (const chunk of answer) bytes += (chunk as Buffer).length;
+    expect(bytes).toBe(CHUNKS * 65_536);
   });
 
   test("a client that disconnects ends the query", async () => {

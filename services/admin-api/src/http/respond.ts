@@ -13,6 +13,7 @@ export type AnyResponse = ServerResponse | Http2ServerResponse;
 /** What responses of both versions have. */
 interface ResponseWriter extends NodeJS.WritableStream {
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+  destroy(error?: Error): unknown;
 }
 
 /** Best first: the order among encodings that the client accepts equally. */
@@ -47,9 +48,41 @@ export async function respond(req: AnyRequest, res: ResponseWriter, answer: ApiA
     else res.end();
     return;
   }
-  const source = body.kind === "bytes" ? Readable.from([body.bytes]) : Readable.from(body.chunks);
-  if (encoder === undefined) await pipeline(source, res);
-  else await pipeline(source, encoder[1](), res);
+  if (encoder !== undefined) {
+    await pipeline(Readable.from(body.kind === "bytes" ? [body.bytes] : body.chunks), encoder[1](), res);
+  } else if (body.kind === "stream") await writeChunks(res, body.chunks);
+}
+
+/**
+ * Writes chunks no faster than the client reads them. The last one is written together with the end, in one system call: most streams
+ * have one chunk, and a pipeline costs more than a small statement.
+ */
+async function writeChunks(res: ResponseWriter, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  let isClosed = false;
+  let wake: (() => void) | undefined;
+  res.once("close", () => {
+    isClosed = true;
+    wake?.();
+  });
+  let last: Uint8Array | undefined;
+  try {
+    for await (const chunk of chunks) {
+      if (last !== undefined) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        const canContinue = res.write(last, () => resolve()); // The callback also reports a response that was closed before.
+        if (!canContinue && !isClosed) await promise;
+      }
+      if (isClosed) return;
+      last = chunk;
+    }
+  } catch (cause) {
+    if (isClosed) return; // The source ended because the client has disconnected.
+    res.destroy(cause instanceof Error ? cause : undefined); // With the error HTTP/2 resets the stream as failed.
+    throw cause;
+  }
+  if (last === undefined) res.end();
+  else res.end(last);
 }
 
 function chooseEncoder(accepted: string): (typeof ENCODERS)[number] | undefined {

@@ -148,9 +148,12 @@ function measured({ measure, clock }: RequestObservers, res: Response, closed: A
   closed.add(() => measure(method, path, status(), clock.monotonicMs() - sinceMs));
 }
 
+/** One reason for all requests: an error of its own for each, with its stack, took 6 % of the time of a small statement. */
+const CLOSED = new Error("the response is closed");
+
 function apiRequest(req: Request, res: Response, closed: AfterClose, bodies: BodyGate): ApiRequest {
   const hangUp = new AbortController();
-  closed.add(() => hangUp.abort());
+  closed.add(() => hangUp.abort(CLOSED));
   const params = Object.entries(req.params).map(([name, value]) => [name, Array.isArray(value) ? value.join("/") : value]);
   const version = API_VERSIONS.find((one) => one === res.locals["apiVersion"]);
   return new ApiRequest(req, version, Object.fromEntries(params), hangUp.signal, bodies);
