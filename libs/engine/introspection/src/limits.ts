@@ -189,9 +189,10 @@ export const CHUNK_BYTES_MAX = 256 * 1024;
 export const STDERR_CHARS_MAX = 4096;
 
 /**
- * Ranges of the store that are requested before their turn: each costs a round trip to the server, and there are two for each partition.
+ * Ranges of the store that are requested before their turn, small ones in one message: there are up to two for each partition, and a server
+ * has 24 partitions unless it is configured otherwise.
  */
-export const RANGES_AHEAD = 8;
+export const RANGES_AHEAD = 24;
 /** Rows of a LIMIT above which most ranges are read anyway. */
 export const LIMIT_AHEAD_MIN = 1000;
 
@@ -205,6 +206,9 @@ export const STORE_READS_AT_ONCE = 2;
 export const JOURNALS_AHEAD = 8;
 /** A journal longer than this ends the prefetching, for there may be many of its size. */
 export const JOURNAL_BYTES_AHEAD_MAX = 1024 * 1024;
+
+/** Entries of a journal that are read together with its invocation, when a statement names one. */
+export const ENTRIES_AHEAD = 16;
 
 /** Invocations that are read by id at a time: one round trip to a store behind a network, of some hundred kilobytes. */
 export const IDS_AT_ONCE = 256;

@@ -135,9 +135,13 @@ export interface StoredRows {
   ): AsyncIterable<readonly Uint8Array[]>;
   /**
    * One stored invocation; returned synchronously where the store can. Many are requested together, so that a store behind a network
-   * receives one batch.
+   * receives one batch. `isJournalNext`: its journal is requested next, so a store may read the beginning in the same round trip.
    */
-  invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
+  invocationRow(
+    partition: number,
+    id: InvocationId,
+    isJournalNext?: boolean,
+  ): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** All keys, or those of one service: in any scope and outside of scopes, or in scopes only. */
   scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;

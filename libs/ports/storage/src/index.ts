@@ -21,6 +21,7 @@ export { CompletedChanges } from "./kv/completed-changes.js";
 export { type KeyValue, MemoryKeyValue, type RowBytes, rowOf, type Staging } from "./kv/key-value.js";
 export { parseInvocationKey, partitionOfRow } from "./kv/keys.js";
 export { invocationRowKeys, KvPartitionStore } from "./kv/kv-partition-store.js";
+export { journalRowKeys } from "./kv/read-journal.js";
 export { countAcceptedLoss, type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
 export * from "./lead-check.js";
 export * from "./lease.js";

@@ -20,8 +20,16 @@ export interface StoreAddress {
   readonly token: string;
 }
 
-/** Reads that a process requests of the store that its server has open. */
-export type StoreMethod = "getMany" | "scan" | "values";
+/** Reads that a process requests of the store that its server has open. The answer to `ranges` is a page for each `WholeRange`. */
+export type StoreMethod = "getMany" | "scan" | "values" | "ranges";
+
+/** A range that is requested with others, in the hope that it is small. */
+export interface WholeRange {
+  readonly from: string;
+  readonly to: string;
+  readonly hasKeys: boolean;
+  readonly firstParts: boolean;
+}
 
 export const NO_VALUE = 0xffff_ffff;
 

@@ -167,6 +167,8 @@ async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args:
       }
       return [packer.take()];
     }
+    case "ranges":
+      return await wholeRanges(kv, args);
     case "scan": {
       const [from, to] = rangeOf(args);
       for await (const [key, value] of kv.scan(from, to, scanOptions(args[2]))) {
@@ -178,6 +180,46 @@ async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args:
     default:
       throw new Error(`a store has no ${String(method satisfies never)}`);
   }
+}
+
+/** One page for each range, in their order; null for the first one with which the answer would exceed a page, and for all after it. */
+async function wholeRanges(kv: KeyValue, ranges: readonly unknown[]): Promise<readonly (StorePage | null)[]> {
+  const pages: (StorePage | null)[] = [];
+  const space: SpaceLeft = { bytes: STORE_PAGE_BYTES, rows: STORE_PAGE_ROWS };
+  let isFull = false;
+  for (const range of ranges) {
+    const page: StorePage | null = isFull ? null : await wholeRange(kv, range, space);
+    isFull = page === null;
+    pages.push(page);
+  }
+  return pages;
+}
+
+/** What may still be added to an answer. */
+interface SpaceLeft {
+  bytes: number;
+  rows: number;
+}
+
+/** Null when the range needs more space. */
+async function wholeRange(kv: KeyValue, range: unknown, space: SpaceLeft): Promise<StorePage | null> {
+  invariant(typeof range === "object" && range !== null && "from" in range && "to" in range, "a range has two ends");
+  const [from, to] = rangeOf([range.from, range.to]);
+  const packer = new PagePacker();
+  if ("hasKeys" in range && range.hasKeys === true) {
+    for await (const [key, value] of kv.scan(from, to)) {
+      packer.add(value, key);
+      if (packer.exceeds(space)) return null;
+    }
+  } else {
+    for await (const page of kv.values(from, to, { firstParts: "firstParts" in range && range.firstParts === true })) {
+      for (const value of page) packer.add(value);
+      if (packer.exceeds(space)) return null;
+    }
+  }
+  space.bytes -= packer.bytes;
+  space.rows -= packer.rows;
+  return packer.take();
 }
 
 function rangeOf([from, to]: readonly unknown[]): readonly [from: string, to: string] {
@@ -205,8 +247,20 @@ class PagePacker {
   #keys: string[] | undefined;
   #bytes = 0;
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get rows(): number {
+    return this.#ends.length;
+  }
+
   get isFull(): boolean {
     return this.#bytes >= STORE_PAGE_BYTES || this.#ends.length >= STORE_PAGE_ROWS;
+  }
+
+  exceeds({ bytes, rows }: SpaceLeft): boolean {
+    return this.#bytes > bytes || this.#ends.length > rows;
   }
 
   add(value: Uint8Array | undefined, key?: string): void {

@@ -2,12 +2,12 @@
 import { hashString, type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
 import type { Invocation } from "@perdure/state-machine";
 import { statusOf } from "@perdure/storage";
-import { readAhead } from "../ahead.js";
 import type { CompletedFill } from "../completed/cache.js";
 import type { CompletedRows } from "../completed/rows.js";
-import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, RANGES_AHEAD, STORE_PAGE_ROWS } from "../limits.js";
+import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, STORE_PAGE_ROWS } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
+import { everyPartition, inOrder } from "./partitions.js";
 
 type StoredStatus = Invocation["status"];
 
@@ -15,16 +15,18 @@ const UNFINISHED: readonly StoredStatus[] = ["scheduled", "inboxed", "ready", "i
 
 /**
  * Rows of the stored invocations whose status the statement needs, many at a time: by id where the statement names ids (column `id`),
- * otherwise the unfinished and the completed of each needed partition, each only if needed.
+ * otherwise the unfinished and the completed of each needed partition, each only if needed. `isJournalNext`: the caller reads the
+ * journal of each row.
  */
 export async function* findInvocations(
   source: IntrospectionSource,
   hints: ScanHints,
   isNeeded: (status: StoredStatus) => boolean,
+  isJournalNext = false,
 ): AsyncIterable<readonly Uint8Array[]> {
   const ids = neededIds(hints);
   if (ids !== undefined) {
-    const rows = await byId(source, ids, isNeeded);
+    const rows = await byId(source, ids, isNeeded, isJournalNext);
     if (rows.length > 0) yield rows;
     return;
   }
@@ -54,10 +56,7 @@ async function* fromStore(
   const isAllRead = isNeeded("completed") && needsAllPartitions(hints) && (hints.limit ?? LIMIT_AHEAD_MIN) >= LIMIT_AHEAD_MIN;
   const fill = isAllRead ? source.completed?.fill() : undefined;
   const ranges = neededRanges(source, hints, isNeeded, fill);
-  // A statement with a small LIMIT should read little.
-  const isMost = hints.limit === undefined || hints.limit > LIMIT_AHEAD_MIN;
-  if (source.isOneMoment && isMost) yield* readAhead(ranges, RANGES_AHEAD);
-  else for (const range of ranges) yield* range;
+  yield* inOrder(source, hints, ranges);
   fill?.finish();
 }
 
@@ -113,12 +112,13 @@ function needsAllPartitions(hints: ScanHints): boolean {
 }
 
 /** Partitions of the partition keys or scopes that a statement names, otherwise all. */
-function neededPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
+function neededPartitions(source: IntrospectionSource, hints: ScanHints): Iterable<number> {
+  const { partitionCount } = source;
   const keys = allowedValues(hints, "partition_key");
   const scopes = allowedValues(hints, "scope");
   if (keys === undefined && scopes !== undefined)
     return new Set([...scopes].map((scope) => partitionOfKey(hashString(scope), partitionCount)));
-  if (keys === undefined) return Array.from({ length: partitionCount }, (_, partition) => partition);
+  if (keys === undefined) return everyPartition(source);
   return new Set([...keys].map((key) => partitionOfKey(BigInt(key), partitionCount)));
 }
 
@@ -126,9 +126,10 @@ async function byId(
   source: IntrospectionSource,
   ids: readonly InvocationId[],
   isNeeded: (status: StoredStatus) => boolean,
+  isJournalNext: boolean,
 ): Promise<readonly Uint8Array[]> {
   const rows: Uint8Array[] = [];
-  for (const row of await rowsOfIds(source, ids)) {
+  for (const row of await rowsOfIds(source, ids, isJournalNext && ids.length === 1)) {
     const status = row === undefined ? undefined : statusOf(row);
     if (row !== undefined && status !== undefined && isNeeded(status)) rows.push(row);
   }
@@ -139,11 +140,13 @@ async function byId(
 export async function rowsOfIds(
   { store, partitionCount }: IntrospectionSource,
   ids: readonly InvocationId[],
+  isJournalNext = false,
 ): Promise<readonly (Uint8Array | undefined)[]> {
   const rows: (Uint8Array | undefined)[] = [];
   for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
     const some = ids.slice(from, from + IDS_AT_ONCE);
-    rows.push(...(await Promise.all(some.map((id) => store.invocationRow(partitionOf(id, partitionCount), id)))));
+    const read = (id: InvocationId) => store.invocationRow(partitionOf(id, partitionCount), id, isJournalNext);
+    rows.push(...(await Promise.all(some.map(read))));
   }
   return rows;
 }

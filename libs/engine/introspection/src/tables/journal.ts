@@ -44,7 +44,7 @@ export const journal = defineTable<EntryRow>({
     const areCalleesShown = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json");
     let read: Promise<ReadonlyMap<string, ServiceRow>> | undefined;
     const services = areCalleesShown ? () => (read ??= servicesOf(source)) : undefined;
-    for await (const rows of findInvocations(source, hints, anyStatus)) {
+    for await (const rows of findInvocations(source, hints, anyStatus, true)) {
       const journals = mapAhead(withJournals(rows), JOURNALS_AHEAD, (one) => readJournal(source, services, one), isLarge);
       for await (const { id, entries, context } of journals) {
         for (const [index, entry] of entries.entries()) yield { id, index, entry, context };

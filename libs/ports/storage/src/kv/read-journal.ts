@@ -12,6 +12,11 @@ const ROWS = 512;
 const BOUNDED_ROWS_FIRST = 4;
 const BOUNDED_PAGE_BYTES = 4 * 1024 * 1024;
 
+/** Returns the keys of the entries `from` (included) to `to` (excluded) of a journal. */
+export function journalRowKeys(partition: number, id: InvocationId, from: number, to: number): readonly string[] {
+  return Array.from({ length: to - from }, (_, n) => entryKey(partition, id, from + n));
+}
+
 /** See `PartitionStore.readJournal`. */
 export async function readJournal(
   kv: KeyValue,
@@ -25,8 +30,7 @@ export async function readJournal(
   while (entries.length < length) {
     const from = entries.length;
     const to = Math.min(length, from + (bytesMax === undefined ? ROWS : boundedRows(from, bytes.read)));
-    const rowKeys = Array.from({ length: to - from }, (_, n) => entryKey(partition, id, from + n));
-    for (const row of await kv.getMany(rowKeys)) {
+    for (const row of await kv.getMany(journalRowKeys(partition, id, from, to))) {
       if (row === undefined) return entries;
       const entry = decodeEntry(row);
       bytes.add(entry.body);
