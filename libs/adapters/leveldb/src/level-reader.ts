@@ -74,7 +74,7 @@ class LevelSnapshot implements KeyValue {
     return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
   }
 
-  /** Reads in this thread, which nothing else waits for: an exchange with a thread of the pool costs more than reading a few rows. */
+  /** Reads in this thread, for which only statements wait: an exchange with a thread of the pool costs more than reading a few rows. */
   async getMany(
     keys: readonly string[],
     options?: { readonly firstParts?: boolean },

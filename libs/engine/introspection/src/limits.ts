@@ -190,7 +190,8 @@ export const STDERR_CHARS_MAX = 4096;
 
 /**
  * Ranges of the store that are requested before their turn, small ones in one message: there are up to two for each partition, and a server
- * has 24 partitions unless it is configured otherwise.
+ * has 24 partitions unless it is configured otherwise. Only rows of invocations without their results are read ahead: of state, promises
+ * and inboxes one row can have 32 MB, and so many at once would be in the memory of the server as well.
  */
 export const RANGES_AHEAD = 24;
 /** Rows of a LIMIT above which most ranges are read anyway. */

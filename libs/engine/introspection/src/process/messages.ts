@@ -23,11 +23,10 @@ export interface StoreAddress {
 /** Reads that a process requests of the store that its server has open. The answer to `ranges` is a page for each `WholeRange`. */
 export type StoreMethod = "getMany" | "scan" | "values" | "ranges";
 
-/** A range that is requested with others, in the hope that it is small. */
+/** Values that are requested with those of other ranges, in the hope that they are few. */
 export interface WholeRange {
   readonly from: string;
   readonly to: string;
-  readonly hasKeys: boolean;
   readonly firstParts: boolean;
 }
 

@@ -206,16 +206,9 @@ async function wholeRange(kv: KeyValue, range: unknown, space: SpaceLeft): Promi
   invariant(typeof range === "object" && range !== null && "from" in range && "to" in range, "a range has two ends");
   const [from, to] = rangeOf([range.from, range.to]);
   const packer = new PagePacker();
-  if ("hasKeys" in range && range.hasKeys === true) {
-    for await (const [key, value] of kv.scan(from, to)) {
-      packer.add(value, key);
-      if (packer.exceeds(space)) return null;
-    }
-  } else {
-    for await (const page of kv.values(from, to, { firstParts: "firstParts" in range && range.firstParts === true })) {
-      for (const value of page) packer.add(value);
-      if (packer.exceeds(space)) return null;
-    }
+  for await (const page of kv.values(from, to, { firstParts: "firstParts" in range && range.firstParts === true })) {
+    for (const value of page) packer.add(value);
+    if (packer.exceeds(space)) return null;
   }
   space.bytes -= packer.bytes;
   space.rows -= packer.rows;

@@ -33,18 +33,21 @@ async function served(length: number) {
   return { ...engineOver(kv), id };
 }
 
-/** `reads`: what the engine requested of the store. */
+/** `reads`: what the engine requested of the store. `open`: requests that are not over, now and at most. */
 function engineOver(kv: MemoryKeyValue) {
   const reads: string[] = [];
+  const open = { now: 0, most: 0 };
   const requester = new PageRequester(send);
   const source = { snapshot: () => kv, [Symbol.asyncDispose]: async () => undefined };
   const server = new PageServer({ openStore: async () => source, reads: new Turns(1, 8) }, (message) => {
     const received = decodeToProcess(encodeToProcess(message));
+    if (received.kind === "rows" && received.isLast) open.now--;
     if (received.kind === "rows" || received.kind === "requestFailed") requester.receive(received);
   });
   function send(message: FromProcess): void {
     const received = decodeFromProcess(Buffer.from(encodeFromProcess(message)));
     reads.push(received.kind === "read" ? received.method : received.kind);
+    if (received.kind === "read") open.most = Math.max(open.most, ++open.now);
     if (
       received.kind === "requestMore" ||
       received.kind === "endRequest" ||
@@ -56,7 +59,7 @@ function engineOver(kv: MemoryKeyValue) {
   }
   const store = openServedStore(requester, send).snapshot();
   const engine = anEngine({ ...NO_SOURCE, partitionCount: PARTITIONS, isOneMoment: true, store });
-  return { engine, reads };
+  return { engine, reads, open };
 }
 
 async function putCompleted(store: KvPartitionStore, id: InvocationId, length: number): Promise<void> {
@@ -148,5 +151,19 @@ test("a statement that reads nothing of the store takes no snapshot", async () =
   const { engine, reads } = await withCompleted(1, 10);
   expect(await rowsOf(engine, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   expect(reads).toEqual([]);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("ranges whose rows can be large are read one after the other", async () => {
+  const kv = new MemoryKeyValue();
+  const store = new KvPartitionStore(kv);
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const put = { kind: "putState", service: "Counter", key: "k", stateKey: "n", value: new Uint8Array(300_000) } as const;
+    await store.commit([{ partition, epoch: await store.claim(partition), mutations: [put] }]);
+  }
+  const { engine, reads, open } = engineOver(kv);
+  expect(await rowsOf(engine, "SELECT value_length FROM state")).toHaveLength(PARTITIONS);
+  expect(reads.filter((read) => read === "scan")).toHaveLength(PARTITIONS);
+  expect(open).toEqual({ now: 0, most: 1 });
   await engine[Symbol.asyncDispose]();
 });

@@ -149,15 +149,15 @@ class ServedKeyValue implements KeyValue {
     to: string,
     options?: { readonly limit?: number; readonly keysOnly?: boolean },
   ): AsyncIterable<readonly [string, Uint8Array]> {
-    const isAll = options?.limit === undefined && options?.keysOnly !== true;
-    const whole = isAll ? await this.#whole({ from, to, hasKeys: true, firstParts: false }) : undefined;
-    if (whole !== undefined) return yield* entriesOf(whole);
-    for await (const page of this.#pages("scan", [from, to, options ?? {}])) yield* entriesOf(page);
+    for await (const page of this.#pages("scan", [from, to, options ?? {}])) {
+      const { keys = [] } = page;
+      for (const [n, value] of unpacked(page, NO_BYTES).entries()) yield [keys[n] ?? "", value];
+    }
   }
 
   async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
     const firstParts = options?.firstParts === true;
-    const whole = await this.#whole({ from, to, hasKeys: false, firstParts });
+    const whole = await this.#whole({ from, to, firstParts });
     if (whole !== undefined && whole.ends.length > 0) yield unpacked(whole, NO_BYTES);
     if (whole !== undefined) return;
     for await (const page of this.#pages("values", [from, to, firstParts])) yield unpacked(page, NO_BYTES);
@@ -208,11 +208,6 @@ class ServedKeyValue implements KeyValue {
 }
 
 const NO_BYTES = new Uint8Array(0);
-
-function* entriesOf(page: StorePage): Iterable<readonly [string, Uint8Array]> {
-  const { keys = [] } = page;
-  for (const [n, value] of unpacked(page, NO_BYTES).entries()) yield [keys[n] ?? "", value];
-}
 
 /** The values of a page, `missing` where a key has none. */
 function unpacked<Missing>({ data, ends }: PackedValues, missing: Missing): readonly (Uint8Array | Missing)[] {

@@ -2,12 +2,12 @@
 import { hashString, type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
 import type { Invocation } from "@perdure/state-machine";
 import { statusOf } from "@perdure/storage";
+import { readAhead } from "../ahead.js";
 import type { CompletedFill } from "../completed/cache.js";
 import type { CompletedRows } from "../completed/rows.js";
-import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, STORE_PAGE_ROWS } from "../limits.js";
+import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, RANGES_AHEAD, STORE_PAGE_ROWS } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
-import { everyPartition, inOrder } from "./partitions.js";
 
 type StoredStatus = Invocation["status"];
 
@@ -56,7 +56,10 @@ async function* fromStore(
   const isAllRead = isNeeded("completed") && needsAllPartitions(hints) && (hints.limit ?? LIMIT_AHEAD_MIN) >= LIMIT_AHEAD_MIN;
   const fill = isAllRead ? source.completed?.fill() : undefined;
   const ranges = neededRanges(source, hints, isNeeded, fill);
-  yield* inOrder(source, hints, ranges);
+  // A statement with a small LIMIT should read little.
+  const isMost = hints.limit === undefined || hints.limit > LIMIT_AHEAD_MIN;
+  if (source.isOneMoment && isMost) yield* readAhead(ranges, RANGES_AHEAD);
+  else for (const range of ranges) yield* range;
   fill?.finish();
 }
 
@@ -112,13 +115,12 @@ function needsAllPartitions(hints: ScanHints): boolean {
 }
 
 /** Partitions of the partition keys or scopes that a statement names, otherwise all. */
-function neededPartitions(source: IntrospectionSource, hints: ScanHints): Iterable<number> {
-  const { partitionCount } = source;
+function neededPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
   const keys = allowedValues(hints, "partition_key");
   const scopes = allowedValues(hints, "scope");
   if (keys === undefined && scopes !== undefined)
     return new Set([...scopes].map((scope) => partitionOfKey(hashString(scope), partitionCount)));
-  if (keys === undefined) return everyPartition(source);
+  if (keys === undefined) return Array.from({ length: partitionCount }, (_, partition) => partition);
   return new Set([...keys].map((key) => partitionOfKey(BigInt(key), partitionCount)));
 }
 

@@ -7,7 +7,6 @@ import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
 import { failureTextWithReason } from "./invocation-readers.js";
-import { everyPartition, ofPartitions } from "./partitions.js";
 
 /** Data under a key, with the scope separated from the service. */
 type Scoped<Row> = Row & { readonly scope: string | undefined };
@@ -67,11 +66,12 @@ async function* stateOfServices(
   services: Iterable<string> | undefined,
   where: "everywhere" | "inScopes" = "everywhere",
 ): AsyncIterable<Scoped<StateRow>> {
-  const partitions = partitionsOfScopes(source, hints) ?? everyPartition(source);
-  for (const service of services ?? [undefined]) {
-    for await (const row of ofPartitions(source, hints, partitions, (each) => source.store.scanState(each, service, where))) {
-      if (!isOfPartition(row) && isNeeded(hints, "service_key", row.key))
-        yield { ...parseKeyspace(row.service), key: row.key, stateKey: row.stateKey, value: row.value };
+  for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
+    for (const service of services ?? [undefined]) {
+      for await (const row of source.store.scanState(partition, service, where)) {
+        if (!isOfPartition(row) && isNeeded(hints, "service_key", row.key))
+          yield { ...parseKeyspace(row.service), key: row.key, stateKey: row.stateKey, value: row.value };
+      }
     }
   }
 }
@@ -102,10 +102,10 @@ export const promise = defineTable<Scoped<PromiseRow>>({
         : undefined,
   },
   async *rows(source, hints) {
-    const partitions = partitionsOfScopes(source, hints) ?? everyPartition(source);
-    const rows = ofPartitions(source, hints, partitions, (each) => source.store.scanPromises(each));
-    for await (const { service, key, name, promise } of rows) {
-      if (isNeeded(hints, "service_key", key)) yield { ...parseKeyspace(service), key, name, promise };
+    for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
+      for await (const { service, key, name, promise } of source.store.scanPromises(partition)) {
+        if (isNeeded(hints, "service_key", key)) yield { ...parseKeyspace(service), key, name, promise };
+      }
     }
   },
 });
@@ -129,10 +129,11 @@ export const keyedServiceStatus = defineTable<LockRow & { readonly holder: Invoc
     invocation_id: ({ holder }) => holder,
   },
   async *rows(source, hints) {
-    const rows = ofPartitions(source, hints, partitionsFor(source, hints), (each) => source.store.scanLocks(each));
-    for await (const row of rows) {
-      const { holder } = row.lock;
-      if (holder !== undefined && isRowNeeded(hints, row)) yield { service: row.service, key: row.key, lock: row.lock, holder };
+    for (const partition of partitionsFor(source, hints)) {
+      for await (const row of source.store.scanLocks(partition)) {
+        const { holder } = row.lock;
+        if (holder !== undefined && isRowNeeded(hints, row)) yield { service: row.service, key: row.key, lock: row.lock, holder };
+      }
     }
   },
 });
@@ -148,10 +149,11 @@ export const inbox = defineTable<InboxRow & { readonly id: InvocationId }>({
     sequence_number: ({ seq }) => seq,
   },
   async *rows(source, hints) {
-    const rows = ofPartitions(source, hints, partitionsFor(source, hints), (each) => source.store.scanInboxes(each));
-    for await (const row of rows) {
-      if (row.entry.kind !== "invocation" || !isRowNeeded(hints, row)) continue;
-      yield { service: row.service, key: row.key, seq: row.seq, entry: row.entry, id: row.entry.id };
+    for (const partition of partitionsFor(source, hints)) {
+      for await (const row of source.store.scanInboxes(partition)) {
+        if (row.entry.kind !== "invocation" || !isRowNeeded(hints, row)) continue;
+        yield { service: row.service, key: row.key, seq: row.seq, entry: row.entry, id: row.entry.id };
+      }
     }
   },
 });
@@ -165,4 +167,8 @@ function partitionsFor({ partitionCount }: IntrospectionSource, hints: ScanHints
   const keys = allowedValues(hints, "service_key");
   if (keys === undefined) return everyPartition({ partitionCount });
   return new Set([...keys].map((key) => partitionOfKey(hashString(key), partitionCount)));
+}
+
+function everyPartition({ partitionCount }: Pick<IntrospectionSource, "partitionCount">): Iterable<number> {
+  return Array.from({ length: partitionCount }, (_, partition) => partition);
 }

@@ -7,7 +7,6 @@ import type { IntrospectionSource } from "../ports.js";
 import { isRead } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { rowsOfIds } from "./invocations.js";
-import { everyPartition, ofPartitions } from "./partitions.js";
 
 interface HeldLock {
   readonly service: string;
@@ -30,14 +29,15 @@ export const locks = defineTable<HeldLock>({
   async *rows(source, hints) {
     const isTimeRead = isRead(hints, "acquired_at");
     let gathered: HeldLock[] = [];
-    const stored = ofPartitions(source, hints, everyPartition(source), (each) => source.store.scanLocks(each));
-    for await (const { service: keyspace, key, lock } of stored) {
-      if (lock.holder === undefined) continue;
-      gathered.push({ ...parseKeyspace(keyspace), key, holder: lock.holder, acquiredAtMs: undefined });
-      if (isTimeRead && gathered.length < IDS_AT_ONCE) continue;
-      if (isTimeRead) await addTimes(source, gathered);
-      yield* gathered;
-      gathered = [];
+    for (let partition = 0; partition < source.partitionCount; partition++) {
+      for await (const { service: keyspace, key, lock } of source.store.scanLocks(partition)) {
+        if (lock.holder === undefined) continue;
+        gathered.push({ ...parseKeyspace(keyspace), key, holder: lock.holder, acquiredAtMs: undefined });
+        if (isTimeRead && gathered.length < IDS_AT_ONCE) continue;
+        if (isTimeRead) await addTimes(source, gathered);
+        yield* gathered;
+        gathered = [];
+      }
     }
     if (isTimeRead) await addTimes(source, gathered);
     yield* gathered;

@@ -12,7 +12,6 @@ import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
-import { everyPartition, ofPartitions } from "./partitions.js";
 
 type ExpiryRow = Omit<StateExpiry, "service"> & { readonly service: string; readonly scope: string | undefined };
 
@@ -32,11 +31,12 @@ export const stateExpiry = defineTable<ExpiryRow>({
     const services = allowedValues(hints, "service_name");
     const keys = allowedValues(hints, "service_key");
     if (services !== undefined && keys !== undefined) return yield* rowsOfKeys(source, services, keys, scopesOf(hints));
-    const partitions = partitionsOfScopes(source, hints) ?? everyPartition(source);
-    const stored = ofPartitions(source, hints, partitions, (each) => source.store.scanState(each, STATE_TTL_SERVICE));
-    for await (const { stateKey, value } of stored) {
-      const row = stateKey === STATE_EXPIRY_ROW ? rowOf(value) : undefined;
-      if (row !== undefined && isNeeded(hints, "service_name", row.service) && isNeeded(hints, "service_key", row.key)) yield row;
+    for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
+      for await (const { stateKey, value } of source.store.scanState(partition, STATE_TTL_SERVICE)) {
+        const row = stateKey === STATE_EXPIRY_ROW ? rowOf(value) : undefined;
+        if (row !== undefined && isNeeded(hints, "service_name", row.service) && isNeeded(hints, "service_key", row.key))
+          yield row;
+      }
     }
   },
 });
@@ -68,4 +68,8 @@ async function* rowsOfKeys(
 function rowOf(stored: Uint8Array): ExpiryRow {
   const expiry = decodeStateExpiry(stored);
   return { ...expiry, ...parseKeyspace(expiry.service) };
+}
+
+function everyPartition({ partitionCount }: IntrospectionSource): Iterable<number> {
+  return Array.from({ length: partitionCount }, (_, partition) => partition);
 }

@@ -3,7 +3,6 @@ import { partitionKeyOf } from "@perdure/base";
 import { decodeThrottlePeriod, THROTTLE_SERVICE, type ThrottlePeriod } from "@perdure/state-machine";
 import { isNeeded } from "../query/hints.js";
 import { defineTable } from "../table.js";
-import { everyPartition, ofPartitions } from "./partitions.js";
 
 export const throttle = defineTable<ThrottlePeriod>({
   name: "sys_throttle",
@@ -20,12 +19,12 @@ export const throttle = defineTable<ThrottlePeriod>({
     ends_at: ({ endsAtMs }) => endsAtMs,
     newest_id: ({ newestId }) => newestId,
   },
-  async *rows(source, hints) {
-    const { store } = source;
-    const stored = ofPartitions(source, hints, everyPartition(source), (each) => store.scanState(each, THROTTLE_SERVICE));
-    for await (const { value } of stored) {
-      const period = decodeThrottlePeriod(value);
-      if (isNeeded(hints, "service_name", period.service)) yield period;
+  async *rows({ store, partitionCount }, hints) {
+    for (let partition = 0; partition < partitionCount; partition++) {
+      for await (const { value } of store.scanState(partition, THROTTLE_SERVICE)) {
+        const period = decodeThrottlePeriod(value);
+        if (isNeeded(hints, "service_name", period.service)) yield period;
+      }
     }
   },
 });
