@@ -1,10 +1,12 @@
 /** Connections that cost the gateway more than their sender are closed, and other clients do not notice (cloud.md §6.5, §7 T21, T22). */
+
 import { once } from "node:events";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
-import { bearer, eventually, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
+import { until } from "@perdure/testkit";
+import { bearer, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
 
 let runtime: TestRuntime;
 let fixture: GatewayFixture;
@@ -71,7 +73,7 @@ test("T21: rapid resets end the connection, and few of them reach a runtime", as
   await untilClosed([PREFACE, frame(SETTINGS, 0, 0), ...resets]);
   expect(runtime.started).toBe(startedBefore);
   await othersAreServed();
-  await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
+  await until(() => fixture.gateway.inFlight === 0, "nothing is in flight");
 });
 
 test.each([
@@ -118,7 +120,7 @@ test("T21: a client that opens no window keeps only its own streams waiting", as
   // Of 400 MiB: what the sockets of this machine buffer, and nothing that the gateway buffers.
   expect(written).toBeLessThan(100 * 1024 * 1024);
   session.destroy();
-  await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
+  await until(() => fixture.gateway.inFlight === 0, "nothing is in flight");
 });
 
 test("T22: idle connections are bounded per network, and a closed one frees its slot", async () => {
@@ -153,9 +155,9 @@ test("T21: more streams than agreed are refused without harm", async () => {
   expect(session.remoteSettings.maxConcurrentStreams).toBe(250);
   const stream = session.request({ ":path": "/S/h", ":authority": hostOf(place), authorization: `Bearer ${own}` });
   stream.on("error", () => undefined);
-  await eventually(() => silent.started === 1, "the runtime got the request");
+  await until(() => silent.started === 1, "the runtime got the request");
   stream.close(constants.NGHTTP2_CANCEL);
-  await eventually(() => silent.aborted === 1, "the runtime saw the end");
+  await until(() => silent.aborted === 1, "the runtime saw the end");
   session.destroy();
   await othersAreServed();
 });

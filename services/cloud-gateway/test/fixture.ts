@@ -161,15 +161,6 @@ export function hostOf(facts: EnvironmentFacts): string {
 
 export const bearer = (credential: string): readonly string[] => ["authorization", `Bearer ${credential}`];
 
-/** Waits until `condition` holds; fails after five seconds, which no test needs. */
-export async function eventually(condition: () => boolean, what: string): Promise<void> {
-  for (let turn = 0; turn < 1000; turn++) {
-    if (condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error(`did not happen: ${what}`);
-}
-
 /** Values of a header in a raw list. */
 export function valuesOf(rawHeaders: readonly string[], name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name);

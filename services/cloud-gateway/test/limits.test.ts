@@ -3,19 +3,10 @@ import { connect } from "node:http2";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { apiKeyText, type EnvironmentFacts, newApiKey } from "@perdure/cloud";
-import { VirtualClock } from "@perdure/testkit";
+import { until, VirtualClock } from "@perdure/testkit";
 import { FORWARDS_PER_TURN, NETWORK_LIMITS } from "../src/limits.js";
 import type { TestAnswer } from "./client.js";
-import {
-  bearer,
-  eventually,
-  type GatewayFixture,
-  generousLimits,
-  hostOf,
-  startGateway,
-  startRuntime,
-  type TestRuntime,
-} from "./fixture.js";
+import { bearer, type GatewayFixture, generousLimits, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
 
 let runtime: TestRuntime;
 let clock: VirtualClock;
@@ -189,7 +180,7 @@ test("T20: refusals beyond the first hundred wait a second, and delay only their
     answered = true;
     return status;
   });
-  await eventually(() => fixture.gateway.stats.heldRefusals === 1, "a refusal waits");
+  await until(() => fixture.gateway.stats.heldRefusals === 1, "a refusal waits");
   const other = limited(10, 10);
   const otherKey = bearer(fixture.tenancy.addKey(other.id, "rst:role::FullAccess"));
   expect((await fixture.call("http/1.1", "ingress", other, { path: "/S/h", headers: otherKey })).status).toBe(200);
@@ -230,12 +221,12 @@ test("T20: the requests of one environment that wait for an answer are bounded b
   const facts = fixture.environment(slow, { limits: { ...generousLimits, concurrentInvocationsMax: 1 } });
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const calls = Array.from({ length: 200 }, () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key }));
-  await eventually(() => answers.length === 200, "all reached the runtime");
+  await until(() => answers.length === 200, "all reached the runtime");
   const refused = await fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
   expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
   for (const answer of answers) answer();
   expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
-  await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
+  await until(() => fixture.gateway.inFlight === 0, "nothing is in flight");
 });
 
 test("usage is reported as totals, at intervals and at the end, and refusals are free", async () => {

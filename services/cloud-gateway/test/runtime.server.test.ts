@@ -1,4 +1,5 @@
 /** The gateway before a real server, with the official command line: common operations of tenants (cloud.md §8, 14, 18–19, 21–25, 28). */
+
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -7,11 +8,12 @@ import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment } from "@perdure/cloud/testing";
 import { SdkEndpoint, Server } from "@perdure/conformance";
 import { freePorts } from "@perdure/servers";
+import { until } from "@perdure/testkit";
 import { handlers, service } from "@restatedev/restate-sdk";
 import { EnvironmentPortListeners } from "../src/index.js";
 import { send } from "./client.js";
 import { CommandLine } from "./command-line.js";
-import { bearer, eventually, type GatewayFixture, generousLimits, hostOf, startGateway } from "./fixture.js";
+import { bearer, type GatewayFixture, generousLimits, hostOf, startGateway } from "./fixture.js";
 
 const echo = service({
   name: "Echo",
@@ -171,5 +173,5 @@ test("an environment's ports are closed with it", async () => {
   fixture.tenancy.remove(put.id);
   await environmentPorts.idle;
   await expect(send("http/1.1", other.admin, { path: "/services" })).rejects.toThrow(/ECONNREFUSED/);
-  await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
+  await until(() => fixture.gateway.inFlight === 0, "nothing is in flight");
 });

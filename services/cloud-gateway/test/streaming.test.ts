@@ -5,18 +5,9 @@ import { connect } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
-import { VirtualClock } from "@perdure/testkit";
+import { until, VirtualClock } from "@perdure/testkit";
 import type { Http } from "./client.js";
-import {
-  bearer,
-  eventually,
-  type GatewayFixture,
-  generousLimits,
-  hostOf,
-  startGateway,
-  startRuntime,
-  type TestRuntime,
-} from "./fixture.js";
+import { bearer, type GatewayFixture, generousLimits, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
 import { exchangeRaw, statusesIn } from "./raw.js";
 
 let runtime: TestRuntime;
@@ -63,7 +54,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       body: "x".repeat(BODY_BYTES_MAX + 1),
     });
     expect([counted.status, counted.json["restate_code"]]).toEqual([413, "PERD0413"]);
-    await eventually(() => runtime.aborted - abortedBefore === runtime.started - startedBefore, "the runtime saw the end");
+    await until(() => runtime.aborted - abortedBefore === runtime.started - startedBefore, "the runtime saw the end");
     const before = runtime.started;
     const declared = await fixture.call(http, "admin", facts, {
       method: "POST",
@@ -102,12 +93,12 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     const startedBefore = runtime.started;
     const leaving = new AbortController();
     const response = fixture.call(http, "ingress", facts, { path: "/S/h", headers: bearer(key), signal: leaving.signal });
-    await eventually(() => runtime.started === startedBefore + 1, "the runtime got the request");
+    await until(() => runtime.started === startedBefore + 1, "the runtime got the request");
     leaving.abort();
     await expect(response).rejects.toThrow();
-    await eventually(() => runtime.aborted === before + 1, "the runtime saw the end");
+    await until(() => runtime.aborted === before + 1, "the runtime saw the end");
     runtime.script = undefined;
-    await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
+    await until(() => fixture.gateway.inFlight === 0, "nothing is in flight");
   });
 });
 
@@ -200,16 +191,16 @@ describe("in virtual time", () => {
     const place = own.environment(slow);
     const headers = bearer(own.tenancy.addKey(place.id, "rst:role::FullAccess"));
     const call = own.call("http/1.1", "ingress", place, { path: "/S/h", headers });
-    await eventually(() => slow.started === 1, "the runtime got the request");
+    await until(() => slow.started === 1, "the runtime got the request");
     clock.advanceBy(5.9 * 3_600_000);
     answer();
     expect(await call).toMatchObject({ status: 200, text: "done" });
     const list = own.call("http/1.1", "admin", place, { path: "/services", headers });
-    await eventually(() => slow.started === 2, "the runtime got a second request");
+    await until(() => slow.started === 2, "the runtime got a second request");
     clock.advanceBy(62_000);
     expect((await list).json).toMatchObject({ code: 504, restate_code: "PERD0504" });
     const query = own.call("http/1.1", "admin", place, { method: "POST", path: "/v4/query", headers, body: "{}" });
-    await eventually(() => slow.started === 3, "the runtime got a third request");
+    await until(() => slow.started === 3, "the runtime got a third request");
     clock.advanceBy(300_000);
     answer();
     expect((await query).status).toBe(200);
@@ -223,7 +214,7 @@ describe("in virtual time", () => {
     const startedBefore = runtime.started;
     const head = `POST /S/h HTTP/1.1\r\nhost: ${hostOf(place)}\r\nauthorization: Bearer ${own_key}\r\ncontent-length: 90000\r\n\r\nx`;
     const exchanged = exchangeRaw(own.ports.ingress, head, { done: (text) => text.endsWith("}") });
-    await eventually(() => runtime.started === startedBefore + 1, "the runtime got the request");
+    await until(() => runtime.started === startedBefore + 1, "the runtime got the request");
     clock.advanceBy(31_000);
     expect(statusesIn((await exchanged).received)).toEqual([408]);
   });

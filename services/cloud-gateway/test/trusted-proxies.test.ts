@@ -3,11 +3,11 @@ import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
-import { VirtualClock } from "@perdure/testkit";
+import { until, VirtualClock } from "@perdure/testkit";
 import { NETWORK_LIMITS } from "../src/limits.js";
 import type { GatewayOptions } from "../src/ports.js";
 import type { Http } from "./client.js";
-import { bearer, eventually, type GatewayFixture, startGateway, startRuntime, type TestRuntime, valuesOf } from "./fixture.js";
+import { bearer, type GatewayFixture, startGateway, startRuntime, type TestRuntime, valuesOf } from "./fixture.js";
 
 const PROXY = new TrustedProxies(["127.0.0.0/8", "::1/128"], "x-forwarded-for");
 const [ADA, BOB] = ["203.0.113.7", "2001:db8:0:1::7"] as const;
@@ -98,6 +98,6 @@ test.each([
     sockets.push(socket);
     await new Promise<void>((resolve) => socket.once("connect", resolve));
   }
-  await eventually(() => closed === 4 - kept, "the connections beyond the limit are closed");
+  await until(() => closed === 4 - kept, "the connections beyond the limit are closed");
   for (const socket of sockets) socket.destroy();
 });

@@ -5,11 +5,11 @@ import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { Metrics } from "@perdure/telemetry";
-import { VirtualClock } from "@perdure/testkit";
+import { until, VirtualClock } from "@perdure/testkit";
 import { HELD_PER_ENVIRONMENT_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, WAKE_POLL_MS } from "../src/limits.js";
 import { gatewayMetrics } from "../src/metrics.js";
 import type { Http, TestAnswer } from "./client.js";
-import { bearer, eventually, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
+import { bearer, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
 
 let runtime: TestRuntime;
 let clock: VirtualClock;
@@ -33,7 +33,7 @@ const WAKE_TIMEOUT = {
 };
 const asleep = (): EnvironmentFacts => fixture.environment(runtime, { sleep: "asleep" });
 const held = (count: number): Promise<void> =>
-  eventually(() => fixture.gateway.stats.heldForWaking === count, `${count} requests are held`);
+  until(() => fixture.gateway.stats.heldForWaking === count, `${count} requests are held`);
 
 function wakeUp({ sleep: _, ...facts }: EnvironmentFacts): void {
   fixture.tenancy.put(facts);
@@ -158,9 +158,9 @@ test("bodies are not read while their requests are held: no 100 Continue before 
   expect(received).toBe("");
   wakeUp(facts);
   await pass(2 * WAKE_POLL_MS);
-  await eventually(() => received.startsWith("HTTP/1.1 100 "), "the body is requested");
+  await until(() => received.startsWith("HTTP/1.1 100 "), "the body is requested");
   socket.write("{}");
-  await eventually(() => received.includes("HTTP/1.1 200 "), "it is answered");
+  await until(() => received.includes("HTTP/1.1 200 "), "it is answered");
   socket.destroy();
 });
 

@@ -1,9 +1,11 @@
 /** The HTTP response of a call or send for each result. */
+
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, silentLogger, workflowInvocationId } from "@perdure/base";
+import { until } from "@perdure/testkit";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 import { bothProtocols, openClient, type TestAnswer, type TestRequest } from "./client.js";
-import { eventually, type FixtureSettings, failure, startIngress, success } from "./fixture.js";
+import { type FixtureSettings, failure, startIngress, success } from "./fixture.js";
 
 const json = { "content-type": "application/json" };
 
@@ -105,7 +107,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     await using fixture = await startIngress({ registry, script: () => "pending" });
     await using client = openClient(http, fixture.port);
     const response = client.send({ path: "/S/h" });
-    await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
+    await until(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     registry.replace(later.current().services);
     fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
     expect((await response).headers["content-type"]).toBe("a/new");
@@ -115,7 +117,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     await using fixture = await startIngress({ script: () => "pending" });
     await using client = openClient(http, fixture.port);
     const response = client.send({ path: "/Greeter/greet" });
-    await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
+    await until(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
     expect(await response).toMatchObject({ status: 200, text: "x" });
   });
@@ -125,7 +127,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     await using client = openClient(http, fixture.port);
     const request = { path: "/Greeter/greet", headers: { "idempotency-key": "k" } };
     const both = [client.send(request), client.send(request)];
-    await eventually(() => fixture.partitions.invoked.length === 2, "both are submitted");
+    await until(() => fixture.partitions.invoked.length === 2, "both are submitted");
     const id = fixture.partitions.invoked[0]!.id;
     fixture.partitions.complete(id, success("x"));
     for (const answer of await Promise.all(both)) {
@@ -138,7 +140,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     await using fixture = await startIngress({ script: () => "pending" });
     await using client = openClient(http, fixture.port);
     const first = client.send({ path: "/Wf/w/run" });
-    await eventually(() => fixture.partitions.invoked.length === 1, "the run is submitted");
+    await until(() => fixture.partitions.invoked.length === 1, "the run is submitted");
     const second = await client.send({ path: "/Wf/w/run" });
     expect(second).toMatchObject({
       status: 409,

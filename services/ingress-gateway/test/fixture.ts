@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { type Clock, type Logger, silentLogger, systemClock, systemRandom, type TimerHandle, utf8 } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { Outcome } from "@perdure/state-machine";
+import { until } from "@perdure/testkit";
 import { createIngress, type Ingress, type IngressOptions, type IngressPorts } from "../src/index.js";
 import { aHandler, aRegistry, noInput, type Script, ScriptedPartitions } from "../src/testing/index.js";
 
@@ -79,7 +80,7 @@ export async function startIngress({ script, registry, options, ports }: Fixture
     complaints,
     async [Symbol.asyncDispose]() {
       await ingress.close();
-      await eventually(() => clock.pending === 0, "all timers are gone");
+      await until(() => clock.pending === 0, "all timers are gone");
       if (ingress.inFlight !== 0) throw new Error(`${ingress.inFlight} requests never ended`);
       if (partitions.waiting.size !== 0) throw new Error(`${partitions.waiting.size} observers were left behind`);
     },
@@ -124,13 +125,4 @@ export function failure(
 ): Outcome {
   const pairs = Object.entries(metadata).map(([key, value]) => ({ key, value }));
   return { kind: "failure", failure: { code, message, metadata: pairs }, stacktrace };
-}
-
-/** Waits until `condition` holds; fails after two seconds, which no test needs. */
-export async function eventually(condition: () => boolean, what: string): Promise<void> {
-  for (let turn = 0; turn < 400; turn++) {
-    if (condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error(`did not happen: ${what}`);
 }

@@ -1,7 +1,9 @@
 /** Requests beyond a limit of the ingress, and the largest that pass. */
+
 import { describe, expect, test } from "@jest/globals";
+import { until } from "@perdure/testkit";
 import { bothProtocols, openClient } from "./client.js";
-import { eventually, startIngress, success } from "./fixture.js";
+import { startIngress, success } from "./fixture.js";
 import { exchangeRaw, parseAnswers, post } from "./raw.js";
 
 const octets = { "content-type": "application/octet-stream" };
@@ -45,7 +47,7 @@ describe("limits", () => {
       await using fixture = await startIngress({ script: () => "pending", options: { concurrentRequestsMax: 1 } });
       await using client = openClient(http, fixture.port);
       const first = client.send({ path: "/Greeter/greet" });
-      await eventually(() => fixture.partitions.invoked.length === 1, "the first is submitted");
+      await until(() => fixture.partitions.invoked.length === 1, "the first is submitted");
       const refused = await client.send({ path: "/Greeter/greet", headers: { origin: "http://app" } });
       expect(refused.status).toBe(429);
       expect(JSON.parse(refused.text)).toEqual({

@@ -1,9 +1,11 @@
 /** What metrics receive of exchanges. */
+
 import { describe, expect, test } from "@jest/globals";
 import type { ErrorCode } from "@perdure/base";
+import { until } from "@perdure/testkit";
 import type { ExchangeKind } from "../src/index.js";
 import { openClient } from "./client.js";
-import { eventually, startIngress, success } from "./fixture.js";
+import { startIngress, success } from "./fixture.js";
 
 const health = { method: "GET", path: "/restate/health" } as const;
 
@@ -33,8 +35,12 @@ describe("metrics", () => {
     await client.send({ path: "/Nope/greet" });
     await client.send({ path: "/Greeter/greet", headers: { "content-length": "40000000" }, unfinished: true });
     await client.send(health);
-    await expect(client.send({ path: "/Greeter/block" }, AbortSignal.timeout(50))).rejects.toThrow();
-    await eventually(() => outcomes.length === 6, "the last has been noticed");
+    const leaving = new AbortController();
+    const abandoned = expect(client.send({ path: "/Greeter/block" }, leaving.signal)).rejects.toThrow();
+    await until(() => fixture.partitions.waiting.size === 1, "the call waits");
+    leaving.abort();
+    await abandoned;
+    await until(() => outcomes.length === 6, "the last has been noticed");
     expect(outcomes).toEqual([
       ["call", 200, undefined],
       ["send", 202, undefined],

@@ -1,8 +1,10 @@
 /** The published TypeScript client, unmodified, against this ingress (ingress.md §11). */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { idempotentInvocationId, workflowInvocationId } from "@perdure/base";
 import { decodeCommand, MessageType } from "@perdure/service-protocol";
 import type { Invoke, Outcome } from "@perdure/state-machine";
+import { until } from "@perdure/testkit";
 import {
   connect,
   HttpCallError,
@@ -12,7 +14,7 @@ import {
   type VirtualObjectDefinition,
   type WorkflowDefinition,
 } from "@restatedev/restate-sdk-clients";
-import { eventually, type Fixture, failure, startIngress, success } from "./fixture.js";
+import { type Fixture, failure, startIngress, success } from "./fixture.js";
 
 interface Greeter {
   greet(context: unknown, name: string): Promise<string>;
@@ -91,7 +93,7 @@ describe("the official TypeScript client", () => {
     expect(executionTimeMs! - createdAtMs).toBe(1500);
     expect(await sender.greet("x", options)).toMatchObject({ status: "PreviouslyAccepted" });
     const result = client.result(sent);
-    await eventually(() => fixture.partitions.waiting.has(sent.invocationId), "the client waits");
+    await until(() => fixture.partitions.waiting.has(sent.invocationId), "the client waits");
     fixture.partitions.complete(sent.invocationId, success('"later"'));
     expect(await result).toBe("later");
   });
@@ -104,7 +106,7 @@ describe("the official TypeScript client", () => {
     expect(await workflow.workflowSubmit("in")).toMatchObject({ status: "PreviouslyAccepted" });
     expect(await workflow.workflowOutput()).toMatchObject({ ready: false });
     const attached = workflow.workflowAttach();
-    await eventually(() => fixture.partitions.waiting.has(id), "the client waits");
+    await until(() => fixture.partitions.waiting.has(id), "the client waits");
     fixture.partitions.complete(id, success('"done"'));
     expect(await attached).toBe("done");
     expect(await workflow.workflowOutput()).toMatchObject({ ready: true, result: "done" });

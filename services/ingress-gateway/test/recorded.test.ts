@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type InvocationId, idempotentInvocationId, systemClock, workflowInvocationId } from "@perdure/base";
 import { decodeCommand, MessageType } from "@perdure/service-protocol";
 import { EMPTY_PROGRESS, type Invocation, type Outcome, PRIORITY_DEFAULT, type Target } from "@perdure/state-machine";
+import { until } from "@perdure/testkit";
 import { bothProtocols, type Client, openClient, type TestAnswer, type TestRequest } from "./client.js";
 import { type Fixture, failure, startIngress, success } from "./fixture.js";
 
@@ -236,10 +237,12 @@ describe.each(bothProtocols)("recorded exchanges over %s", (http) => {
       current = { fixture, outcome: outcomeOf(exchange) };
       prepareResult(fixture, exchange);
       if (exchange.response.noAnswer) {
-        const before = fixture.partitions.detachCount;
-        await expect(client.send(asRequest(exchange), AbortSignal.timeout(50))).rejects.toThrow();
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        expect(fixture.partitions.detachCount).toBe(before + 1);
+        const leaving = new AbortController();
+        const abandoned = expect(client.send(asRequest(exchange), leaving.signal)).rejects.toThrow();
+        await until(() => fixture.partitions.waiting.size === 1, "the request waits");
+        leaving.abort();
+        await abandoned;
+        await until(() => fixture.partitions.waiting.size === 0, "it is detached");
         return;
       }
       compare(exchange, await client.send(asRequest(exchange)));

@@ -1,4 +1,5 @@
 /** Fetching results later, and completing awakeables. */
+
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   awakeableId,
@@ -9,9 +10,10 @@ import {
   systemRandom,
   utf8,
 } from "@perdure/base";
+import { until } from "@perdure/testkit";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 import { bothProtocols, type Client, openClient } from "./client.js";
-import { eventually, type Fixture, startIngress, success } from "./fixture.js";
+import { type Fixture, startIngress, success } from "./fixture.js";
 
 async function idOfSend(client: Client, path: string, headers: Record<string, string> = {}): Promise<InvocationId> {
   const answer = await client.send({ path: `${path}/send`, headers });
@@ -43,7 +45,7 @@ describe.each(bothProtocols)("results over %s", (http) => {
   test("an attached caller gets the result when it comes, with the handler's content type", async () => {
     const id = await idOfSend(client, "/S/h");
     const response = client.send({ method: "GET", path: `/restate/attach/${id}` });
-    await eventually(() => fixture.partitions.waiting.has(id), "the caller waits");
+    await until(() => fixture.partitions.waiting.has(id), "the caller waits");
     fixture.partitions.complete(id, success("x"));
     const answer = await response;
     expect(answer).toMatchObject({ status: 200, text: "x" });

@@ -1,9 +1,11 @@
 /** The ingress as an HTTP server: interim responses, timeouts, clients that disconnect, origins of web pages, draining. */
+
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, test } from "@jest/globals";
+import { until } from "@perdure/testkit";
 import { bothProtocols, openClient } from "./client.js";
-import { eventually, startIngress, success } from "./fixture.js";
+import { startIngress, success } from "./fixture.js";
 import { exchangeRaw, parseAnswers, post } from "./raw.js";
 
 const octets = { "content-type": "application/octet-stream" };
@@ -19,10 +21,10 @@ describe("expect: 100-continue", () => {
       received += chunk.toString("latin1");
     });
     socket.write(head);
-    await eventually(() => received === "HTTP/1.1 100 Continue\r\n\r\n", "the interim answer comes alone");
+    await until(() => received === "HTTP/1.1 100 Continue\r\n\r\n", "the interim answer comes alone");
     expect(fixture.partitions.invoked).toHaveLength(0);
     socket.write("body");
-    await eventually(() => received.includes('"ok"'), "the answer comes");
+    await until(() => received.includes('"ok"'), "the answer comes");
     expect(parseAnswers(Buffer.from(received)).map(({ status }) => status)).toEqual([100, 200]);
     expect(received).not.toMatch(/connection: close/i);
     socket.destroy();
@@ -118,10 +120,10 @@ describe("clients that leave", () => {
     const leaving = new AbortController();
     const response = client.send({ path: "/Greeter/greet" }, leaving.signal);
     response.catch(() => {}); // Checked below; it may fail before.
-    await eventually(() => fixture.partitions.waiting.size === 1, "the caller waits");
+    await until(() => fixture.partitions.waiting.size === 1, "the caller waits");
     leaving.abort();
     await expect(response).rejects.toThrow();
-    await eventually(() => fixture.partitions.waiting.size === 0, "the observer is detached");
+    await until(() => fixture.partitions.waiting.size === 0, "the observer is detached");
     expect(fixture.partitions).toMatchObject({ detachCount: 1, submitted: [] });
     expect(fixture.ingress.inFlight).toBe(0);
     const id = fixture.partitions.invoked[0]!.id;
@@ -135,10 +137,10 @@ describe("clients that leave", () => {
     const leaving = new AbortController();
     const response = client.send({ path: "/Greeter/bin", headers: octets, body: "x", unfinished: true }, leaving.signal);
     response.catch(() => {}); // Checked below.
-    await eventually(() => fixture.ingress.inFlight === 1, "the request has begun");
+    await until(() => fixture.ingress.inFlight === 1, "the request has begun");
     leaving.abort();
     await expect(response).rejects.toThrow();
-    await eventually(() => fixture.ingress.inFlight === 0, "the request is given up");
+    await until(() => fixture.ingress.inFlight === 0, "the request is given up");
     expect(fixture.partitions.invoked).toHaveLength(0);
   });
 
@@ -147,9 +149,9 @@ describe("clients that leave", () => {
     const session = connectHttp2(`http://127.0.0.1:${fixture.port}`);
     session.on("error", () => {}); // It is destroyed on purpose.
     for (let i = 0; i < 10; i++) session.request({ ":method": "GET", ":path": "/Greeter/greet" }).on("error", () => {});
-    await eventually(() => fixture.partitions.waiting.size === 10, "all wait");
+    await until(() => fixture.partitions.waiting.size === 10, "all wait");
     session.destroy();
-    await eventually(() => fixture.partitions.waiting.size === 0, "all are detached");
+    await until(() => fixture.partitions.waiting.size === 0, "all are detached");
   });
 });
 
@@ -191,7 +193,7 @@ describe("connections", () => {
     await using fixture = await startIngress({ script: () => "pending" });
     const requests = [post("/Greeter/greet", ["content-length: 0"]), post("/Nope/x", ["content-length: 0"])].join("");
     const answered = exchangeRaw(fixture.port, requests, { done: (bytes) => bytes.includes("not found") });
-    await eventually(() => fixture.partitions.invoked.length === 1, "the first is submitted");
+    await until(() => fixture.partitions.invoked.length === 1, "the first is submitted");
     fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
     expect(parseAnswers((await answered).received).map(({ status }) => status)).toEqual([200, 404]);
   });
@@ -216,7 +218,7 @@ describe("connections", () => {
       socket.write(byte);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await eventually(() => received.includes('"ok"'), "the answer comes");
+    await until(() => received.includes('"ok"'), "the answer comes");
     socket.destroy();
   });
 
@@ -257,7 +259,7 @@ describe("closing", () => {
     const fixture = await startIngress({ script: () => "pending", options: { drainMs: 5000 } });
     await using client = openClient(http, fixture.port);
     const response = client.send({ path: "/Greeter/greet" });
-    await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
+    await until(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     const closing = fixture.ingress.close();
     await expect(exchangeRaw(fixture.port, "GET / HTTP/1.1\r\n\r\n")).rejects.toThrow("ECONNREFUSED");
     fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
@@ -271,10 +273,10 @@ describe("closing", () => {
     await using client = openClient(http, fixture.port);
     const response = client.send({ path: "/Greeter/greet" });
     response.catch(() => {}); // Checked below.
-    await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
+    await until(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     await fixture.ingress.close();
     await expect(response).rejects.toThrow();
-    await eventually(() => fixture.partitions.waiting.size === 0, "the observer is detached");
+    await until(() => fixture.partitions.waiting.size === 0, "the observer is detached");
   });
 
   test("does not wait for idle connections", async () => {

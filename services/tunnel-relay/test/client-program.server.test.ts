@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { ServiceProgram } from "@perdure/dev-cluster";
-import { aWorld, FakeRuntime, until, type World } from "./fixture.js";
+import { until } from "@perdure/testkit";
+import { aWorld, FakeRuntime, type World } from "./fixture.js";
 import { aLocal } from "./local.js";
 
 const TEST_MS = 60_000;

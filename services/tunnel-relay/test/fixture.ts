@@ -291,8 +291,3 @@ export class FakeRuntime implements AsyncDisposable {
     this.session.destroy();
   }
 }
-
-/** Polls the condition, because it depends on sockets. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
-}

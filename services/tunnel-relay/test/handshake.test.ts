@@ -2,10 +2,10 @@ import { describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { bareOf, newEnvironmentId, newUserId } from "@perdure/cloud";
 import { exampleLimits } from "@perdure/cloud/testing";
-import { VirtualClock } from "@perdure/testkit";
+import { until, VirtualClock } from "@perdure/testkit";
 import { TunnelAudit } from "../src/audit.js";
 import { AUDIT_WAITING_MAX, AUDIT_WINDOW_MS } from "../src/limits.js";
-import { aTenant, aWorld, credentials, FakeRuntime, hurried, rawClient, until } from "./fixture.js";
+import { aTenant, aWorld, credentials, FakeRuntime, hurried, rawClient } from "./fixture.js";
 
 describe("the handshake", () => {
   test("is the request, the headers and the trailers that official clients expect", async () => {

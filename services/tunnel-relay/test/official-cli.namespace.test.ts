@@ -15,10 +15,10 @@ import { describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
 import { eventually, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "@perdure/conformance";
 import { ROOT } from "@perdure/dev-cluster";
-import { makeCertificates } from "@perdure/testkit";
+import { makeCertificates, until } from "@perdure/testkit";
 import { service } from "@restatedev/restate-sdk";
 import { serveNames } from "./dns.js";
-import { aWorld, PUBLIC_PROXY, until } from "./fixture.js";
+import { aWorld, PUBLIC_PROXY } from "./fixture.js";
 import { aWire } from "./wire.js";
 
 const IS_INSIDE = process.env["PERDURE_TEST_OWN_NETWORK"] === "1";

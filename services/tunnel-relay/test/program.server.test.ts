@@ -15,11 +15,11 @@ import { ServiceProgram } from "@perdure/dev-cluster";
 import { exchangeWhole } from "@perdure/endpoint-transport";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/grpc";
 import { createHttpTransport } from "@perdure/http-client";
-import { type Certificates, makeCertificates } from "@perdure/testkit";
+import { type Certificates, makeCertificates, until } from "@perdure/testkit";
 import { RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { service } from "@restatedev/restate-sdk";
 import { connectTunnel } from "@restatedev/restate-sdk-tunnel";
-import { aTenant, ownClient, type Tenant, until } from "./fixture.js";
+import { aTenant, ownClient, type Tenant } from "./fixture.js";
 import { aLocal } from "./local.js";
 
 const tenancy = new MemoryTenancy();

@@ -2,9 +2,9 @@
 import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "@jest/globals";
-import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
+import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments, until } from "@perdure/testkit";
 import { HANDSHAKES_MAX } from "../src/limits.js";
-import { aWorld, credentials, FakeRuntime, hurried, until, type World } from "./fixture.js";
+import { aWorld, credentials, FakeRuntime, hurried, type World } from "./fixture.js";
 import { aServed } from "./local.js";
 
 const END_STREAM = 1;

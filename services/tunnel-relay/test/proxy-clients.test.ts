@@ -1,7 +1,9 @@
 /** Several tunnel clients of one name, clients that drain, and several relays. */
+
 import { describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { aTenant, aWorld, credentials, FakeRuntime, ownClient, rawClient, until } from "./fixture.js";
+import { until } from "@perdure/testkit";
+import { aTenant, aWorld, credentials, FakeRuntime, ownClient, rawClient } from "./fixture.js";
 import { aLocal, aServed } from "./local.js";
 
 describe("several clients of one name", () => {

@@ -3,8 +3,9 @@ import { type ClientHttp2Stream, constants } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
+import { until } from "@perdure/testkit";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
-import { aTenant, aWorld, credentials, FakeRuntime, hurried, ownClient, rawClient, until } from "./fixture.js";
+import { aTenant, aWorld, credentials, FakeRuntime, hurried, ownClient, rawClient } from "./fixture.js";
 import { aServed } from "./local.js";
 
 describe("a request through a tunnel", () => {

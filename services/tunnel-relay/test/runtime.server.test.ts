@@ -1,13 +1,15 @@
 /** Real servers and SDK endpoints on both sides of a relay, with Perdure's client and the official in-process client. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
 import { eventually, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "@perdure/conformance";
+import { until } from "@perdure/testkit";
 import { service } from "@restatedev/restate-sdk";
 import { connectTunnel, type TunnelConnection } from "@restatedev/restate-sdk-tunnel";
-import { aTenant, aWorld, type OwnClient, ownClient, PUBLIC_PROXY, type Tenant, until, type World } from "./fixture.js";
+import { aTenant, aWorld, type OwnClient, ownClient, PUBLIC_PROXY, type Tenant, type World } from "./fixture.js";
 import { aWire } from "./wire.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-tunnels-"));

@@ -1,8 +1,10 @@
 /** The relay's span of a request is a child of the attempt's span and the parent of the handler's. */
+
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { Sampler, type SpanRecord, tracedEdge } from "@perdure/telemetry";
-import { aWorld, FakeRuntime, until } from "./fixture.js";
+import { until } from "@perdure/testkit";
+import { aWorld, FakeRuntime } from "./fixture.js";
 import { aServed } from "./local.js";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";

@@ -2,7 +2,7 @@
 import { createServer, type Socket } from "node:net";
 import { expect, test } from "@jest/globals";
 import { type Clock, systemClock, systemRandom, type TimerHandle } from "@perdure/base";
-import { SeededRandom } from "@perdure/testkit";
+import { SeededRandom, until } from "@perdure/testkit";
 import { createHttpTransport } from "../src/index.js";
 import { type RawServer, serveRaw } from "./raw-http2.js";
 import { open, type Recorder } from "./recorder.js";
@@ -34,13 +34,6 @@ class StallingClock implements Clock {
   }
 }
 
-async function io(until: () => boolean): Promise<void> {
-  for (let turn = 0; !until(); turn++) {
-    if (turn > 5_000) throw new Error("nothing happens");
-    await new Promise<void>((resolve) => setTimeout(resolve, 1));
-  }
-}
-
 const turns = () => new Promise<void>((resolve) => setTimeout(resolve, 50));
 
 /** Accepts connections, and sends the bytes of the test. */
@@ -65,11 +58,11 @@ test("a process that stood while it connected reads the SETTINGS that have arriv
   const clock = new StallingClock();
   await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
   const { recorder } = open(transport, server.uri);
-  await io(() => sockets.length === 1);
+  await until(() => sockets.length === 1);
   clock.stand(15_000);
   expect(recorder.over).toBe(false);
   sockets[0]!.write(Uint8Array.from(SETTINGS));
-  await io(() => transport.connections().open === 1);
+  await until(() => transport.connections().open === 1);
   expect(recorder.over).toBe(false);
 });
 
@@ -103,7 +96,7 @@ test("streams wait for a peer that allows none at first, and begin when it allow
   await using server: RawServer = await serveRaw((peer, streamId) => peer.headers(streamId, true), 0);
   const streams = await manyOn(server.uri, 20, async () => {
     // One for each stream, and more, as none of them takes any.
-    await io(() => server.peers.length >= 20);
+    await until(() => server.peers.length >= 20);
     await turns();
     for (const peer of server.peers.slice(0, 4)) peer.settings(5);
   });
@@ -117,7 +110,7 @@ test("when the last connection ends while streams wait, another one serves them"
     if (server.peers.length > 64) peer.headers(streamId, true);
   }, 1);
   const recorder = await manyOn(server.uri, 100, async () => {
-    await io(() => streams.length === 64);
+    await until(() => streams.length === 64);
     for (const { socket } of [...server.peers]) socket.end();
   });
   expect(recorder.filter(({ status }) => status === 200)).toHaveLength(36);

@@ -2,7 +2,7 @@
 import { createServer, type Socket } from "node:net";
 import { expect, test } from "@jest/globals";
 import { systemClock, systemRandom } from "@perdure/base";
-import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { SeededRandom, until, VirtualClock } from "@perdure/testkit";
 import { type CountingTransport, createHttpTransport } from "../src/index.js";
 import { openSockets } from "./open-sockets.js";
 import { type RawPeer, type RawServer, serveRaw } from "./raw-http2.js";
@@ -13,14 +13,6 @@ import { listen } from "./sdk-endpoint.js";
 const STUCK_BYTES = 32 * 1024 * 1024;
 const NONE = { connecting: 0, open: 0, draining: 0, http11: 0 };
 
-/** Real I/O while virtual time stands still. */
-async function io(until: () => boolean): Promise<void> {
-  for (let turn = 0; !until(); turn++) {
-    if (turn > 5_000) throw new Error("nothing happens");
-    await new Promise<void>((resolve) => setTimeout(resolve, 1));
-  }
-}
-
 /** The connections by the endpoint's own count; those that it stopped reading are read to their end. */
 function openAt(server: RawServer): number {
   for (const { socket } of server.peers) socket.resume();
@@ -29,6 +21,12 @@ function openAt(server: RawServer): number {
 
 function transportOn(clock: VirtualClock): CountingTransport {
   return createHttpTransport({ clock, random: new SeededRandom(1) });
+}
+
+/** Returns when the client has the peer's answer to a PING that it has sent before. */
+async function pingAnswered(peer: RawPeer): Promise<void> {
+  await peer.roundTrip(); // The peer has answered.
+  await peer.roundTrip(); // The client has read the answer.
 }
 
 /** A connection on which a write is stuck, because the endpoint reads nothing any more. */
@@ -60,9 +58,9 @@ test("an endpoint that was stopped under a large message loses its connection, a
   const next = open(transport, server.uri);
   await next.recorder.until(({ over, status }) => over || status === 200);
   expect(next.recorder.failure).toBeUndefined();
-  await io(() => transport.connections().draining === 0);
+  await until(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual({ ...NONE, open: 1 });
-  await io(() => openAt(server) === 1);
+  await until(() => openAt(server) === 1);
 });
 
 test("without PING an endpoint may be stopped for an hour, in a debugger for example", async () => {
@@ -81,15 +79,15 @@ test("streams that wait behind a stopped connection are served by others when it
   await using transport = transportOn(clock);
   const stuck = await stuckConnection(transport, server);
   const others = Array.from({ length: 70 }, () => open(transport, server.uri));
-  await io(() => others.filter(({ recorder }) => recorder.status === 200).length === 63);
+  await until(() => others.filter(({ recorder }) => recorder.status === 200).length === 63);
   while (!stuck.recorder.over) {
     clock.advanceTo(clock.nextDueMs!);
-    await new Promise<void>((resolve) => setTimeout(resolve, 5)); // The other connections answer their PING.
+    await pingAnswered(server.peers[1]!);
   }
-  await io(() => others.filter(({ recorder }) => recorder.status === 200).length === 64);
+  await until(() => others.filter(({ recorder }) => recorder.status === 200).length === 64);
   expect(others.some(({ recorder }) => recorder.over)).toBe(false);
   expect(transport.connections()).toEqual({ ...NONE, open: 64 });
-  await io(() => openAt(server) === 64);
+  await until(() => openAt(server) === 64);
 });
 
 test("a connection with a stream open after GOAWAY ends, too, when the endpoint is stopped", async () => {
@@ -98,12 +96,12 @@ test("a connection with a stream open after GOAWAY ends, too, when the endpoint 
   await using transport = transportOn(clock);
   const { recorder } = await stuckConnection(transport, server, async (peer) => {
     peer.goaway(1, 0);
-    await io(() => transport.connections().draining === 1);
+    await until(() => transport.connections().draining === 1);
   });
   clock.advanceTo(clock.nextDueMs!); // PING
   clock.advanceBy(20_000);
   expect((await recorder.closed()).failure?.message).toContain("no answer to PING");
-  await io(() => transport.connections().draining === 0 && openAt(server) === 0);
+  await until(() => transport.connections().draining === 0 && openAt(server) === 0);
   expect(transport.connections()).toEqual(NONE);
   expect(clock.pendingTimers).toBe(0);
 });
@@ -116,10 +114,10 @@ test("a stream that is open after GOAWAY runs on for as long as the endpoint ans
   await recorder.until(({ status }) => status === 200);
   const [peer] = server.peers as [RawPeer];
   peer.goaway(1, 0);
-  await io(() => transport.connections().draining === 1);
+  await until(() => transport.connections().draining === 1);
   for (let interval = 0; interval < 5; interval++) {
     clock.advanceTo(clock.nextDueMs!);
-    await io(() => recorder.over || clock.pendingTimers === 1); // It has answered.
+    await until(() => recorder.over || clock.pendingTimers === 1); // It has answered.
   }
   peer.data(1, Uint8Array.of(65), true);
   expect([(await recorder.closed()).text, recorder.failure]).toEqual(["A", undefined]);
@@ -132,7 +130,7 @@ test("a GOAWAY with an error code ends a connection with many streams, each of w
   for (const { recorder } of streams) await recorder.until(({ status }) => status === 200);
   server.peers[0]!.goaway(199, 11);
   for (const { recorder } of streams) expect((await recorder.closed()).failure?.kind).toBe("reset");
-  await io(() => transport.connections().draining === 0 && openAt(server) === 0);
+  await until(() => transport.connections().draining === 0 && openAt(server) === 0);
   expect(transport.connections()).toEqual(NONE);
 });
 
@@ -144,9 +142,9 @@ test("disposing closes connections on which a write is stuck", async () => {
     const { recorder } = await stuckConnection(transport, server);
     const before = process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
     await transport[Symbol.asyncDispose]();
-    await io(() => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length === before - 1);
+    await until(() => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length === before - 1);
     expect((await recorder.closed()).failure?.kind).toBe("reset");
-    await io(() => openAt(server) === 0);
+    await until(() => openAt(server) === 0);
   }
   await leaks.expectClosed();
 });
@@ -157,10 +155,10 @@ test("disposing while streams wait opens no further connection", async () => {
   const clock = new VirtualClock();
   const transport = transportOn(clock);
   const waiting = Array.from({ length: 200 }, () => open(transport, silent.uri));
-  await io(() => sockets.length === 2);
+  await until(() => sockets.length === 2);
   await transport[Symbol.asyncDispose]();
   for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toBe("reset");
-  await io(() => sockets.every(({ destroyed }) => destroyed) && clock.pendingTimers === 0);
+  await until(() => sockets.every(({ destroyed }) => destroyed) && clock.pendingTimers === 0);
   expect(sockets).toHaveLength(2);
 });
 
@@ -170,10 +168,10 @@ test("an endpoint that accepts and sends nothing holds no connection after the c
   const clock = new VirtualClock();
   await using transport = transportOn(clock);
   const waiting = Array.from({ length: 300 }, () => open(transport, silent.uri));
-  await io(() => sockets.length === 3);
+  await until(() => sockets.length === 3);
   clock.advanceBy(10_000);
   for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toBe("connect");
-  await io(() => sockets.every(({ destroyed }) => destroyed));
+  await until(() => sockets.every(({ destroyed }) => destroyed));
   expect(transport.connections()).toEqual(NONE);
   expect(clock.pendingTimers).toBe(0);
 });
@@ -183,7 +181,7 @@ test("an endpoint that resets each connection at once fails each stream once and
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
   const waiting = Array.from({ length: 300 }, () => open(transport, resetting.uri));
   for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toBe("connect");
-  await io(() => transport.connections().draining === 0);
+  await until(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual(NONE);
 });
 
@@ -199,7 +197,7 @@ test("an endpoint that closes each connection with a GOAWAY at once fails each s
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
   const waiting = Array.from({ length: 300 }, () => open(transport, server.uri));
   for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toMatch(/^(connect|refused)$/);
-  await io(() => transport.connections().draining === 0);
+  await until(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual(NONE);
   expect(accepted).toBeLessThanOrEqual(3);
 });
@@ -212,7 +210,7 @@ test("an endpoint that is killed under many streams holds no connection, and ser
   expect(transport.connections().open).toBe(openAt(server));
   for (const { socket } of server.peers) socket.resetAndDestroy();
   for (const { recorder } of streams) expect((await recorder.closed()).failure?.kind).toBe("reset");
-  await io(() => transport.connections().draining === 0);
+  await until(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual(NONE);
   await open(transport, server.uri).recorder.until(({ status }) => status === 200);
   expect(transport.connections()).toEqual({ ...NONE, open: 1 });
@@ -226,5 +224,5 @@ test("thousands of requests that cannot be made fail one by one while they wait 
   for (const { recorder } of bad)
     expect((await recorder.closed()).failure?.message).toContain('HTTP/2 forbids the header "connection"');
   await open(transport, server.uri).recorder.until(({ status }) => status === 200);
-  await io(() => transport.connections().open === openAt(server));
+  await until(() => transport.connections().open === openAt(server));
 });

@@ -3,8 +3,9 @@ import { createServer as createHttp2Server, createSecureServer, type Http2Secure
 import { createServer as createHttpsServer } from "node:https";
 import { describe, expect, test } from "@jest/globals";
 import { fromUtf8, systemClock, systemRandom, utf8 } from "@perdure/base";
-import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { SeededRandom, until, VirtualClock } from "@perdure/testkit";
 import { createHttpTransport, type FetchRequest, fetchOnce } from "../src/index.js";
+import { handled } from "./http2-server.js";
 import { openSockets } from "./open-sockets.js";
 import { open } from "./recorder.js";
 import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
@@ -113,19 +114,27 @@ describe("fetching once", () => {
   });
 
   test("stops at the timeout, and reports whether there was an answer at all", async () => {
-    await using silent = await listen(createHttp2Server(() => {}));
-    await using half = await listen(createHttp2Server((_request, response) => void response.write("x")));
+    let requests = 0;
+    let begunAnswers = 0;
+    await using silent = await listen(createHttp2Server(() => requests++));
+    await using half = await listen(
+      createHttp2Server(({ stream }, response) => {
+        response.write("x", () => {
+          if (stream.session !== undefined) void handled(stream.session).then(() => begunAnswers++);
+        });
+      }),
+    );
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-    for (const [uri, kind] of [
-      [silent.uri, "connect"],
-      [half.uri, "reset"],
+    for (const [uri, kind, isThere] of [
+      [silent.uri, "connect", () => requests === 1],
+      [half.uri, "reset", () => begunAnswers === 1],
     ] as const) {
       const pending = fetchOnce(
         { transport, clock },
         { uri, httpVersion: "auto", method: "GET", path: "/discover", headers: {}, responseBytesMax: 100, timeoutMs: 3_000 },
       );
-      await new Promise<void>((resolve) => setTimeout(resolve, 50));
+      await until(isThere);
       clock.advanceBy(3_000);
       expect(await pending).toMatchObject({ kind: "failed", failure: { kind } });
     }

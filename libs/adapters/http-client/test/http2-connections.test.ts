@@ -4,9 +4,9 @@ import type { ServerHttp2Stream } from "node:http2";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
-import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { SeededRandom, until, VirtualClock } from "@perdure/testkit";
 import { createHttpTransport } from "../src/index.js";
-import { aTransport, echo, io, serve, write } from "./http2-server.js";
+import { aTransport, echo, serve, write } from "./http2-server.js";
 import { openSockets } from "./open-sockets.js";
 import { RawPeer, serveRaw } from "./raw-http2.js";
 import { open } from "./recorder.js";
@@ -42,7 +42,7 @@ describe("an HTTP/2 connection", () => {
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
     const { recorder } = open(transport, silent.uri);
-    await io(() => sockets.length === 1);
+    await until(() => sockets.length === 1);
     clock.advanceBy(9_999);
     expect(recorder.over).toBe(false);
     clock.advanceBy(1);
@@ -69,7 +69,7 @@ describe("an HTTP/2 connection", () => {
     stream.end();
     await recorder.closed();
     const [peer] = peers as [Socket];
-    await io(() => peer.readableEnded); // The driver has ended its side.
+    await until(() => peer.readableEnded); // The driver has ended its side.
     clock.advanceBy(9_999);
     await write(peer);
     expect(await write(peer)).toBe(true);
@@ -111,7 +111,7 @@ describe("an HTTP/2 connection", () => {
       for (let i = 0; i < intervals && !closed; i++) {
         const before = pings;
         clock.advanceTo(clock.nextDueMs!);
-        await io(() => closed || (pings > before && clock.pendingTimers === 1));
+        await until(() => closed || (pings > before && clock.pendingTimers === 1));
       }
     };
     await passQuietly(10);
@@ -121,7 +121,7 @@ describe("an HTTP/2 connection", () => {
     await passQuietly(10);
     expect(closed).toBe(true);
     expect(pings).toBeGreaterThan(14);
-    await io(() => clock.pendingTimers === 0); // The socket closes a little later.
+    await until(() => clock.pendingTimers === 0); // The socket closes a little later.
   });
 
   test("write returns when to wait, before and after the connection is ready", async () => {
@@ -145,7 +145,7 @@ describe("an HTTP/2 connection", () => {
       received += chunk.length;
     });
     await recorder.until(({ drains }) => drains > before);
-    await io(() => received === written * block.length);
+    await until(() => received === written * block.length);
   });
 
   test("a listener that does not read holds the peer back", async () => {
@@ -225,7 +225,7 @@ describe("an endpoint that allows ten streams on a connection", () => {
     await using other = await serve(echo);
     await using transport = aTransport();
     const streams = Array.from({ length: 700 }, () => open(transport, server.uri));
-    await io(() => streams.filter(isAnswered).length === 640);
+    await until(() => streams.filter(isAnswered).length === 640);
     expect(streams.filter(({ recorder }) => recorder.isWaiting).length).toBe(60);
     expect(server.peers.length).toBe(64);
     const elsewhere = open(transport, other.uri);
@@ -234,7 +234,7 @@ describe("an endpoint that allows ten streams on a connection", () => {
     expect((await elsewhere.recorder.closed()).text).toBe("hello");
     for (const { recorder, stream } of streams) if (recorder.status === 200) stream.end();
     for (const { peer, streamId } of open640.slice(0, 60)) peer.data(streamId, new Uint8Array(0), true);
-    await io(() => streams.every(isAnswered));
+    await until(() => streams.every(isAnswered));
     expect(streams.some(({ recorder }) => recorder.isWaiting || recorder.failure !== undefined)).toBe(false);
   });
 });

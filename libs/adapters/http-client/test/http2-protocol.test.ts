@@ -1,9 +1,9 @@
 /** The client's side of HTTP/2 against peers that use every part of it, and against peers that break its rules. */
 import type { ServerHttp2Stream } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
-import { FRAME, headerBlock, SeededRandom } from "@perdure/testkit";
+import { FRAME, headerBlock, SeededRandom, until } from "@perdure/testkit";
 import type { CountingTransport } from "../src/index.js";
-import { aTransport, io, serve } from "./http2-server.js";
+import { aTransport, serve } from "./http2-server.js";
 import { type RawPeer, serveRaw, uint32 } from "./raw-http2.js";
 import { open } from "./recorder.js";
 
@@ -48,19 +48,19 @@ describe("a peer may", () => {
     stream.write(new Uint8Array(60_000));
     await recorder.until(({ status }) => status === 200);
     const [peer] = server.peers as [RawPeer];
-    await io(() => peer.sent.get(1) === 60_000);
+    await until(() => peer.sent.get(1) === 60_000);
     peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(10_000)])); // The stream's window is −50,000.
     peer.frame(FRAME.windowUpdate, 0, 0, uint32(MIB));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await peer.roundTrip();
     stream.write(new Uint8Array(30_000));
     stream.end();
     peer.frame(FRAME.windowUpdate, 0, 1, uint32(50_000));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await peer.roundTrip();
     expect(peer.sent.get(1)).toBe(60_000);
     peer.frame(FRAME.windowUpdate, 0, 1, uint32(10_000));
-    await io(() => peer.sent.get(1) === 70_000);
+    await until(() => peer.sent.get(1) === 70_000);
     peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(30_000)]));
-    await io(() => peer.sent.get(1) === 90_000 && peer.ended.has(1));
+    await until(() => peer.sent.get(1) === 90_000 && peer.ended.has(1));
   });
 
   test("allow larger frames and a smaller table of headers", async () => {
@@ -79,7 +79,7 @@ describe("a peer may", () => {
       stream.end();
       expect((await recorder.closed()).status).toBe(200);
     }
-    await io(() => server.peers[0]!.ended.size === 4);
+    await until(() => server.peers[0]!.ended.size === 4);
   });
 });
 
@@ -138,9 +138,9 @@ describe("a connection ends with a GOAWAY, and its streams fail, when the peer",
       return opened.recorder;
     });
     for (const recorder of streams) expect((await recorder.closed()).failure?.kind).toBe("reset");
-    await io(() => server.peers[0]!.goaways.length > 0);
+    await until(() => server.peers[0]!.goaways.length > 0);
     expect(server.peers[0]!.goaways).toEqual([code]);
-    await io(() => (transport as CountingTransport).connections().draining === 0);
+    await until(() => (transport as CountingTransport).connections().draining === 0);
   });
 
   test("sends PINGs without reading the answers", async () => {
@@ -223,7 +223,7 @@ describe("one stream fails, and the others of its connection continue, when the 
     stream.pauseReading();
     expect((await recorder.closed()).failure?.kind).toMatch(/^(reset|refused)$/);
     const [peer] = server.peers as [RawPeer];
-    await io(() => peer.resets.size > 0);
+    await until(() => peer.resets.size > 0);
     expect([[...peer.resets], peer.goaways]).toEqual([[[3, code]], []]);
     peer.data(3, Buffer.from("too late")); // The reset may not have arrived.
     peer.data(1, Buffer.from("fine"), true);

@@ -1,5 +1,5 @@
 /** Endpoints that speak HTTP/2 with prior knowledge, and transports to them. */
-import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { createServer, type Http2Server, type Http2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { systemClock, systemRandom } from "@perdure/base";
 import type { EndpointTransport } from "@perdure/endpoint-transport";
@@ -24,6 +24,11 @@ export async function serve(handle: StreamHandler, settings: Parameters<typeof c
   return { uri: listening.uri, sessions, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
 }
 
+/** Resolves when the client has handled all frames that were sent before. */
+export function handled(session: Http2Session): Promise<void> {
+  return new Promise((resolve, reject) => session.ping((cause) => (cause === null ? resolve() : reject(cause))));
+}
+
 export function aTransport(): EndpointTransport {
   return createHttpTransport({ clock: systemClock, random: systemRandom });
 }
@@ -32,14 +37,6 @@ export const echo: StreamHandler = (stream) => {
   stream.respond({ ":status": 200 });
   stream.pipe(stream);
 };
-
-/** Real I/O while virtual time stands still. */
-export async function io(until: () => boolean): Promise<void> {
-  for (let turn = 0; !until(); turn++) {
-    if (turn > 5_000) throw new Error("nothing happens");
-    await new Promise<void>((resolve) => setTimeout(resolve, 1));
-  }
-}
 
 /** Whether the connection takes a byte. */
 export async function write(socket: Socket): Promise<boolean> {

@@ -1,8 +1,9 @@
 import { constants, type ServerHttp2Session } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { systemClock, systemRandom, utf8 } from "@perdure/base";
+import { until } from "@perdure/testkit";
 import { type CountingTransport, createHttpTransport } from "../src/index.js";
-import { aTransport, echo, io, serve } from "./http2-server.js";
+import { aTransport, echo, handled, serve } from "./http2-server.js";
 import { openSockets } from "./open-sockets.js";
 import { serveRaw } from "./raw-http2.js";
 import { open } from "./recorder.js";
@@ -105,7 +106,7 @@ describe("HTTP/2 with prior knowledge", () => {
     await using transport = aTransport();
     const all = Array.from({ length: 200 }, () => open(transport, server.uri));
     // 64 connections of two streams each; the others wait their turn.
-    await io(() => active === 128);
+    await until(() => active === 128);
     for (const { stream } of all) stream.end();
     for (const { recorder } of all) expect((await recorder.closed()).failure).toBeUndefined();
     expect(active).toBe(200);
@@ -173,7 +174,7 @@ describe("HTTP/2 with prior knowledge", () => {
     const { stream, recorder } = open(transport, server.uri);
     await recorder.until(({ bytes }) => bytes === 1);
     stream.abort();
-    await io(() => code !== undefined);
+    await until(() => code !== undefined);
     expect([code, recorder.over]).toEqual([constants.NGHTTP2_CANCEL, false]);
     const next = open(transport, server.uri);
     await next.recorder.until(({ bytes }) => bytes === 1);
@@ -202,7 +203,7 @@ describe("HTTP/2 with prior knowledge", () => {
     old.stream.write(utf8("a"));
     await old.recorder.until(({ bytes }) => bytes === 1);
     server.sessions[0]!.goaway(constants.NGHTTP2_NO_ERROR, 1);
-    await new Promise<void>((resolve) => setTimeout(resolve, 20));
+    await handled(server.sessions[0]!);
     const fresh = open(transport, server.uri);
     fresh.stream.write(utf8("b"));
     await fresh.recorder.until(({ bytes }) => bytes === 1);
@@ -277,15 +278,15 @@ describe("HTTP/2 with prior knowledge", () => {
     await using transport = aTransport();
     const arrived = async (path: string, isLarge = false) => {
       const { stream } = open(transport, server.uri, { path, isLarge });
-      await io(() => sessionOf.has(path));
+      await until(() => sessionOf.has(path));
       return { stream, session: sessionOf.get(path) };
     };
     const first = await arrived("/first");
     expect((await arrived("/second")).session).toBe(0);
     first.stream.carriesLargeMessage?.(true);
     await arrived("/third"); // It is not held up by the new connection.
-    await io(() => server.sessions.length === 2);
-    await io(() => (transport as CountingTransport).connections().open === 2);
+    await until(() => server.sessions.length === 2);
+    await until(() => (transport as CountingTransport).connections().open === 2);
     expect((await arrived("/fourth")).session).toBe(1);
     expect((await arrived("/large", true)).session).toBe(0);
     first.stream.carriesLargeMessage?.(false);

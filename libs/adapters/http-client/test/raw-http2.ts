@@ -25,6 +25,7 @@ export class RawPeer {
   #buffer = Buffer.alloc(0);
   #hasPreface = false;
   #answersPings = true;
+  readonly #roundTrips: (() => void)[] = [];
 
   /** @param streamsMax SETTINGS_MAX_CONCURRENT_STREAMS; undefined: it is not sent */
   constructor(socket: Socket, onStream: (peer: RawPeer, streamId: number) => void, streamsMax?: number) {
@@ -62,6 +63,11 @@ export class RawPeer {
     this.frame(FRAME.settings, 0, 0, Buffer.concat([Uint8Array.of(0, 4), windowMax]));
     this.socket.pause();
   }
+  /** Returns when the client has handled all frames that were sent before, and what it sent until then has been handled here. */
+  roundTrip(): Promise<void> {
+    this.frame(FRAME.ping, 0, 0, new Uint8Array(8));
+    return new Promise((resolve) => this.#roundTrips.push(resolve));
+  }
   ignorePings(): void {
     this.#answersPings = false;
   }
@@ -85,6 +91,7 @@ export class RawPeer {
       this.#buffer = this.#buffer.subarray(9 + length);
       if (type === FRAME.settings && flags !== ACK) this.frame(FRAME.settings, ACK, 0, Buffer.alloc(0));
       if (type === FRAME.ping && flags !== ACK && this.#answersPings) this.frame(FRAME.ping, ACK, 0, payload);
+      if (type === FRAME.ping && flags === ACK) this.#roundTrips.shift()?.();
       if (type === FRAME.goaway) this.goaways.push(payload.readUInt32BE(4));
       if (type === FRAME.data) add(this.sent, streamId, length);
       if (type === FRAME.windowUpdate) add(this.widened, streamId, payload.readUInt32BE(0));

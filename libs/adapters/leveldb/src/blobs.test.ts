@@ -46,7 +46,7 @@ const files = async (): Promise<string[]> => {
 
 /** Waits for the removal of files, which follows the write that frees them. */
 async function untilFiles(expected: number): Promise<string[]> {
-  for (let n = 0; n < 100 && (await files()).length !== expected; n++) await delay(20);
+  for (let n = 0; n < 750 && (await files()).length !== expected; n++) await delay(20);
   return files();
 }
 

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 400;
 async function aServer() {
   const { trusted } = await makeCertificates();
   const server = createServer(
-    { cert: trusted.certificate, key: trusted.privateKey, handshakeTimeout: 6 * TIMEOUT_MS },
+    { cert: trusted.certificate, key: trusted.privateKey, handshakeTimeout: 100 * TIMEOUT_MS },
     (socket) => {
       handleErrors(socket);
       socket.end("hello");
@@ -58,5 +58,5 @@ test("a connection that never begins one is cut", async () => {
   handleErrors(tcp);
   await once(tcp, "close");
   expect(performance.now() - startedAt).toBeGreaterThan(TIMEOUT_MS * 0.9);
-  expect(performance.now() - startedAt).toBeLessThan(5 * TIMEOUT_MS);
+  expect(performance.now() - startedAt).toBeLessThan(40 * TIMEOUT_MS);
 });

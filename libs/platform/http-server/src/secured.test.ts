@@ -36,7 +36,7 @@ beforeAll(async () => {
     request: (req: { httpVersion: string; socket: { encrypted?: boolean } }, res: { end(text: string): void }) =>
       res.end(`${req.httpVersion} ${req.socket.encrypted === true}`),
   };
-  const options = { certificates, headersTimeoutMs: 300 };
+  const options = { certificates, headersTimeoutMs: 1_000 };
   server = createHttpPort(handlers as never, { clock: systemClock, logger: silentLogger }, options);
   ({ port } = await server.listen({ host: "127.0.0.1", port: 0 }));
 });

@@ -9,4 +9,5 @@ export * from "./seeded-random.js";
 export * from "./stuck-client.js";
 export * from "./tiers.js";
 export * from "./timeout-factor.js";
+export * from "./until.js";
 export * from "./virtual-clock.js";
