@@ -194,6 +194,11 @@ export const STDERR_CHARS_MAX = 4096;
  * and inboxes one row can have 32 MB, and so many at once would be in the memory of the server as well.
  */
 export const RANGES_AHEAD = 24;
+/**
+ * Ranges of state, promises, locks and inboxes that are requested before they are scanned, if all of them fit into one page: a server has
+ * 24 partitions unless it is configured otherwise, and a service two ranges in each.
+ */
+export const SCANS_AHEAD = 128;
 /** Rows of a LIMIT above which most ranges are read anyway. */
 export const LIMIT_AHEAD_MIN = 1000;
 
@@ -207,6 +212,11 @@ export const STORE_READS_AT_ONCE = 2;
 export const JOURNALS_AHEAD = 8;
 /** A journal longer than this ends the prefetching, for there may be many of its size. */
 export const JOURNAL_BYTES_AHEAD_MAX = 1024 * 1024;
+
+/** Partitions whose state of flow control is read concurrently: each takes three reads, and commits need the same threads. */
+export const FLOW_PARTITIONS_AHEAD = 4;
+/** Queues and entries of one partition beyond which the next ones are read one by one. */
+export const FLOW_ROWS_AHEAD_MAX = 1024;
 
 /** Entries of a journal that are read together with its invocation, when a statement names one. */
 export const ENTRIES_AHEAD = 16;

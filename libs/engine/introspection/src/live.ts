@@ -3,7 +3,10 @@
  * until a statement needs it, and rows are made one by one.
  */
 import { type Clock, type InvocationId, redactUrl } from "@perdure/base";
+import type { FlowRows } from "@perdure/flow-control";
 import type { WorkerTraffic } from "@perdure/storage";
+import { mapAhead } from "./ahead.js";
+import { FLOW_PARTITIONS_AHEAD, FLOW_ROWS_AHEAD_MAX } from "./limits.js";
 import type {
   ClusterPort,
   CompletedChangesPort,
@@ -73,15 +76,13 @@ export function liveRowsOf(ports: LivePorts): LiveRows {
     partitions: () => cluster?.partitions() ?? [],
     traffic: () => cluster?.traffic() ?? [],
     async *queues(partitions) {
-      // Partition by partition, so that not all of them are in memory at once.
-      for (const partition of partitions ?? every) {
-        const { queues } = await flow.flowRows(partition);
+      for await (const { queues } of flowRowsAhead(flow, partitions ?? every)) {
         const nowMs = clock.nowMs();
         for (const queue of queues) yield { queue, nowMs };
       }
     },
     async *queueEntries(partitions) {
-      for (const partition of partitions ?? every) yield* (await flow.flowRows(partition)).entries;
+      for await (const { entries } of flowRowsAhead(flow, partitions ?? every)) yield* entries;
     },
     async *limits(partitions) {
       for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).limits;
@@ -94,6 +95,19 @@ export function liveRowsOf(ports: LivePorts): LiveRows {
       return changes instanceof Promise ? changedKeys(changes) : changes;
     },
   };
+}
+
+/** Not all partitions are in memory at once: one after the other is read when the first has many rows, otherwise a few concurrently. */
+async function* flowRowsAhead(flow: FlowPort, [first, ...others]: readonly number[]): AsyncIterable<FlowRows> {
+  if (first === undefined) return;
+  const rowsOfFirst = await flow.flowRows(first);
+  yield rowsOfFirst;
+  const ahead = isLarge(rowsOfFirst) ? 1 : FLOW_PARTITIONS_AHEAD;
+  yield* mapAhead(others, ahead, async (partition) => await flow.flowRows(partition), isLarge);
+}
+
+function isLarge({ queues, entries }: FlowRows): boolean {
+  return queues.length + entries.length > FLOW_ROWS_AHEAD_MAX;
 }
 
 /** The row that says that a worker has reported, and a row for each of its counts. */

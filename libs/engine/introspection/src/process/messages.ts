@@ -23,11 +23,11 @@ export interface StoreAddress {
 /** Reads that a process requests of the store that its server has open. The answer to `ranges` is a page for each `WholeRange`. */
 export type StoreMethod = "getMany" | "scan" | "values" | "ranges";
 
-/** Values that are requested with those of other ranges, in the hope that they are few. */
+/** Values that are requested with those of other ranges, in the hope that they are few: with their keys, or their first parts alone. */
 export interface WholeRange {
   readonly from: string;
   readonly to: string;
-  readonly firstParts: boolean;
+  readonly form: "values" | "firstParts" | "withKeys";
 }
 
 export const NO_VALUE = 0xffff_ffff;
@@ -39,7 +39,7 @@ export interface PackedValues {
 }
 
 export type StorePage = PackedValues & {
-  /** Key of each value; only in the pages of a `scan`. */
+  /** Key of each value; only in the pages of a `scan`, and of ranges with keys. */
   readonly keys?: readonly string[];
 };
 

@@ -205,10 +205,18 @@ interface SpaceLeft {
 async function wholeRange(kv: KeyValue, range: unknown, space: SpaceLeft): Promise<StorePage | null> {
   invariant(typeof range === "object" && range !== null && "from" in range && "to" in range, "a range has two ends");
   const [from, to] = rangeOf([range.from, range.to]);
+  const form = "form" in range ? range.form : undefined;
   const packer = new PagePacker();
-  for await (const page of kv.values(from, to, { firstParts: "firstParts" in range && range.firstParts === true })) {
-    for (const value of page) packer.add(value);
-    if (packer.exceeds(space)) return null;
+  if (form === "withKeys") {
+    for await (const [key, value] of kv.scan(from, to)) {
+      packer.add(value, key);
+      if (packer.exceeds(space)) return null;
+    }
+  } else {
+    for await (const page of kv.values(from, to, { firstParts: form === "firstParts" })) {
+      for (const value of page) packer.add(value);
+      if (packer.exceeds(space)) return null;
+    }
   }
   space.bytes -= packer.bytes;
   space.rows -= packer.rows;

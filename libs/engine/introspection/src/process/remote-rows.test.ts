@@ -154,16 +154,52 @@ test("a statement that reads nothing of the store takes no snapshot", async () =
   await engine[Symbol.asyncDispose]();
 });
 
-test("ranges whose rows can be large are read one after the other", async () => {
+/** State of so many bytes under one key in each partition. */
+async function withState(bytes: number) {
   const kv = new MemoryKeyValue();
   const store = new KvPartitionStore(kv);
   for (let partition = 0; partition < PARTITIONS; partition++) {
-    const put = { kind: "putState", service: "Counter", key: "k", stateKey: "n", value: new Uint8Array(300_000) } as const;
+    const put = { kind: "putState", service: "Counter", key: "k", stateKey: "n", value: new Uint8Array(bytes) } as const;
     await store.commit([{ partition, epoch: await store.claim(partition), mutations: [put] }]);
   }
-  const { engine, reads, open } = engineOver(kv);
+  return engineOver(kv);
+}
+
+test.each([
+  "state",
+  "state WHERE service_name = 'Counter'",
+  "sys_promise",
+  "sys_locks",
+  "sys_inbox",
+  "sys_keyed_service_status",
+  "sys_state_expiry",
+  "sys_throttle",
+])("%s is read in one message when it is small", async (table) => {
+  const { engine, reads } = await withState(10);
+  const [row] = await rowsOf(engine, `SELECT count(*) AS n FROM ${table}`);
+  expect(row).toEqual({ n: table.startsWith("state") ? PARTITIONS : 0 });
+  expect(reads).toEqual(["snapshot", "ranges"]);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("ranges with large rows are read one after the other", async () => {
+  const { engine, reads, open } = await withState(300_000);
   expect(await rowsOf(engine, "SELECT value_length FROM state")).toHaveLength(PARTITIONS);
   expect(reads.filter((read) => read === "scan")).toHaveLength(PARTITIONS);
   expect(open).toEqual({ now: 0, most: 1 });
+  await engine[Symbol.asyncDispose]();
+});
+
+test("a small range before a large one is not read again", async () => {
+  const kv = new MemoryKeyValue();
+  const store = new KvPartitionStore(kv);
+  for (const [partition, bytes] of [10, 300_000, 10].entries()) {
+    const put = { kind: "putState", service: "Counter", key: "k", stateKey: "n", value: new Uint8Array(bytes) } as const;
+    await store.commit([{ partition, epoch: await store.claim(partition), mutations: [put] }]);
+  }
+  const { engine, reads } = engineOver(kv);
+  const rows = await rowsOf(engine, "SELECT value_length FROM state");
+  expect(rows.map((row) => row["value_length"]).sort()).toEqual([10, 10, 300_000]);
+  expect(reads.filter((read) => read === "scan")).toHaveLength(PARTITIONS - 1);
   await engine[Symbol.asyncDispose]();
 });

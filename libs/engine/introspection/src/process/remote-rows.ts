@@ -3,8 +3,8 @@
  * bytes return in pages, and all decoding is done here.
  */
 import type { InvocationId } from "@perdure/base";
-import { invocationRowKeys, journalRowKeys, type KeyValue, KvPartitionStore } from "@perdure/storage";
-import { ENTRIES_AHEAD } from "../limits.js";
+import { invocationRowKeys, journalRowKeys, type KeyValue, KvPartitionStore, keyedRange, stateRanges } from "@perdure/storage";
+import { ENTRIES_AHEAD, SCANS_AHEAD } from "../limits.js";
 import type { StoredRows } from "../ports.js";
 import type { OpenStore } from "./engine-main.js";
 import { type FromProcess, NO_VALUE, type PackedValues, type StoreMethod, type StorePage, type WholeRange } from "./messages.js";
@@ -37,6 +37,9 @@ function servedSnapshot(kv: ServedKeyValue): StoredRows & AsyncDisposable {
     events: (partition, id) => store.events(partition, id),
     invocationRows: (partition, group) => store.invocationRows(partition, group),
     invocationRow: (partition, id, isJournalNext = false) => invocations.row(partition, id, isJournalNext),
+    expectScans: (table, partitions) => kv.expectScans(partitions.map((partition) => keyedRange(partition, table))),
+    expectStateScans: (services, partitions, where) =>
+      kv.expectScans(partitions.flatMap((partition) => services.flatMap((service) => stateRanges(partition, service, where)))),
     scanState: (partition, service, where) => store.scanState(partition, service, where),
     scanPromises: (partition) => store.scanPromises(partition),
     scanLocks: (partition) => store.scanLocks(partition),
@@ -97,6 +100,8 @@ class ServedKeyValue implements KeyValue {
   #gathering: PendingRange[] | undefined;
   /** Values that were read before their keys are requested. A value is kept until then, or until the snapshot is released. */
   readonly #ahead = new Map<string, Uint8Array | undefined>();
+  /** Ranges that were requested before they are scanned, by their beginning. */
+  readonly #scans = new Map<string, Promise<StorePage | undefined>>();
 
   constructor(requester: PageRequester, send: (message: FromProcess) => void, snapshot: number) {
     this.#requester = requester;
@@ -149,15 +154,28 @@ class ServedKeyValue implements KeyValue {
     to: string,
     options?: { readonly limit?: number; readonly keysOnly?: boolean },
   ): AsyncIterable<readonly [string, Uint8Array]> {
-    for await (const page of this.#pages("scan", [from, to, options ?? {}])) {
-      const { keys = [] } = page;
-      for (const [n, value] of unpacked(page, NO_BYTES).entries()) yield [keys[n] ?? "", value];
+    const expected = options === undefined ? this.#scans.get(from) : undefined;
+    if (expected !== undefined) this.#scans.delete(from);
+    const whole = await expected;
+    if (whole !== undefined) return yield* pairs(whole);
+    for await (const page of this.#pages("scan", [from, to, options ?? {}])) yield* pairs(page);
+  }
+
+  /**
+   * Requests ranges that are scanned next, one after the other. Those that are small together arrive in one message, and are kept until
+   * they are scanned; each of the others is read when it is scanned.
+   */
+  expectScans(ranges: readonly (readonly [from: string, to: string])[]): void {
+    for (const [from, to] of ranges.slice(0, SCANS_AHEAD)) {
+      const page = this.#whole({ from, to, form: "withKeys" });
+      page.catch(() => undefined); // Reported when it is scanned.
+      this.#scans.set(from, page);
     }
   }
 
   async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
     const firstParts = options?.firstParts === true;
-    const whole = await this.#whole({ from, to, firstParts });
+    const whole = await this.#whole({ from, to, form: firstParts ? "firstParts" : "values" });
     if (whole !== undefined && whole.ends.length > 0) yield unpacked(whole, NO_BYTES);
     if (whole !== undefined) return;
     for await (const page of this.#pages("values", [from, to, firstParts])) yield unpacked(page, NO_BYTES);
@@ -208,6 +226,11 @@ class ServedKeyValue implements KeyValue {
 }
 
 const NO_BYTES = new Uint8Array(0);
+
+function* pairs(page: StorePage): Iterable<readonly [string, Uint8Array]> {
+  const { keys = [] } = page;
+  for (const [n, value] of unpacked(page, NO_BYTES).entries()) yield [keys[n] ?? "", value];
+}
 
 /** The values of a page, `missing` where a key has none. */
 function unpacked<Missing>({ data, ends }: PackedValues, missing: Missing): readonly (Uint8Array | Missing)[] {

@@ -7,6 +7,7 @@ import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
 import { failureTextWithReason } from "./invocation-readers.js";
+import { everyPartition } from "./partitions.js";
 
 /** Data under a key, with the scope separated from the service. */
 type Scoped<Row> = Row & { readonly scope: string | undefined };
@@ -66,8 +67,11 @@ async function* stateOfServices(
   services: Iterable<string> | undefined,
   where: "everywhere" | "inScopes" = "everywhere",
 ): AsyncIterable<Scoped<StateRow>> {
-  for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
-    for (const service of services ?? [undefined]) {
+  const partitions = partitionsOfScopes(source, hints) ?? everyPartition(source);
+  const needed = services === undefined ? [undefined] : [...services];
+  source.store.expectStateScans?.(needed, partitions, where);
+  for (const partition of partitions) {
+    for (const service of needed) {
       for await (const row of source.store.scanState(partition, service, where)) {
         if (!isOfPartition(row) && isNeeded(hints, "service_key", row.key))
           yield { ...parseKeyspace(row.service), key: row.key, stateKey: row.stateKey, value: row.value };
@@ -102,7 +106,9 @@ export const promise = defineTable<Scoped<PromiseRow>>({
         : undefined,
   },
   async *rows(source, hints) {
-    for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
+    const partitions = partitionsOfScopes(source, hints) ?? everyPartition(source);
+    source.store.expectScans?.("promises", partitions);
+    for (const partition of partitions) {
       for await (const { service, key, name, promise } of source.store.scanPromises(partition)) {
         if (isNeeded(hints, "service_key", key)) yield { ...parseKeyspace(service), key, name, promise };
       }
@@ -129,7 +135,9 @@ export const keyedServiceStatus = defineTable<LockRow & { readonly holder: Invoc
     invocation_id: ({ holder }) => holder,
   },
   async *rows(source, hints) {
-    for (const partition of partitionsFor(source, hints)) {
+    const partitions = partitionsFor(source, hints);
+    source.store.expectScans?.("locks", partitions);
+    for (const partition of partitions) {
       for await (const row of source.store.scanLocks(partition)) {
         const { holder } = row.lock;
         if (holder !== undefined && isRowNeeded(hints, row)) yield { service: row.service, key: row.key, lock: row.lock, holder };
@@ -149,7 +157,9 @@ export const inbox = defineTable<InboxRow & { readonly id: InvocationId }>({
     sequence_number: ({ seq }) => seq,
   },
   async *rows(source, hints) {
-    for (const partition of partitionsFor(source, hints)) {
+    const partitions = partitionsFor(source, hints);
+    source.store.expectScans?.("inboxes", partitions);
+    for (const partition of partitions) {
       for await (const row of source.store.scanInboxes(partition)) {
         if (row.entry.kind !== "invocation" || !isRowNeeded(hints, row)) continue;
         yield { service: row.service, key: row.key, seq: row.seq, entry: row.entry, id: row.entry.id };
@@ -163,12 +173,8 @@ function isRowNeeded(hints: ScanHints, row: { readonly service: string; readonly
 }
 
 /** A key is in one partition. */
-function partitionsFor({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
+function partitionsFor({ partitionCount }: IntrospectionSource, hints: ScanHints): readonly number[] {
   const keys = allowedValues(hints, "service_key");
   if (keys === undefined) return everyPartition({ partitionCount });
-  return new Set([...keys].map((key) => partitionOfKey(hashString(key), partitionCount)));
-}
-
-function everyPartition({ partitionCount }: Pick<IntrospectionSource, "partitionCount">): Iterable<number> {
-  return Array.from({ length: partitionCount }, (_, partition) => partition);
+  return [...new Set([...keys].map((key) => partitionOfKey(hashString(key), partitionCount)))];
 }

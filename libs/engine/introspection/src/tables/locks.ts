@@ -7,6 +7,7 @@ import type { IntrospectionSource } from "../ports.js";
 import { isRead } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { rowsOfIds } from "./invocations.js";
+import { everyPartition } from "./partitions.js";
 
 interface HeldLock {
   readonly service: string;
@@ -29,7 +30,9 @@ export const locks = defineTable<HeldLock>({
   async *rows(source, hints) {
     const isTimeRead = isRead(hints, "acquired_at");
     let gathered: HeldLock[] = [];
-    for (let partition = 0; partition < source.partitionCount; partition++) {
+    const partitions = everyPartition(source);
+    source.store.expectScans?.("locks", partitions);
+    for (const partition of partitions) {
       for await (const { service: keyspace, key, lock } of source.store.scanLocks(partition)) {
         if (lock.holder === undefined) continue;
         gathered.push({ ...parseKeyspace(keyspace), key, holder: lock.holder, acquiredAtMs: undefined });

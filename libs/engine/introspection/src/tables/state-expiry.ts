@@ -12,6 +12,7 @@ import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
+import { everyPartition } from "./partitions.js";
 
 type ExpiryRow = Omit<StateExpiry, "service"> & { readonly service: string; readonly scope: string | undefined };
 
@@ -31,7 +32,9 @@ export const stateExpiry = defineTable<ExpiryRow>({
     const services = allowedValues(hints, "service_name");
     const keys = allowedValues(hints, "service_key");
     if (services !== undefined && keys !== undefined) return yield* rowsOfKeys(source, services, keys, scopesOf(hints));
-    for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
+    const partitions = partitionsOfScopes(source, hints) ?? everyPartition(source);
+    source.store.expectStateScans?.([STATE_TTL_SERVICE], partitions);
+    for (const partition of partitions) {
       for await (const { stateKey, value } of source.store.scanState(partition, STATE_TTL_SERVICE)) {
         const row = stateKey === STATE_EXPIRY_ROW ? rowOf(value) : undefined;
         if (row !== undefined && isNeeded(hints, "service_name", row.service) && isNeeded(hints, "service_key", row.key))
@@ -68,8 +71,4 @@ async function* rowsOfKeys(
 function rowOf(stored: Uint8Array): ExpiryRow {
   const expiry = decodeStateExpiry(stored);
   return { ...expiry, ...parseKeyspace(expiry.service) };
-}
-
-function everyPartition({ partitionCount }: IntrospectionSource): Iterable<number> {
-  return Array.from({ length: partitionCount }, (_, partition) => partition);
 }

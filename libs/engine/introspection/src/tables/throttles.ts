@@ -3,6 +3,7 @@ import { partitionKeyOf } from "@perdure/base";
 import { decodeThrottlePeriod, THROTTLE_SERVICE, type ThrottlePeriod } from "@perdure/state-machine";
 import { isNeeded } from "../query/hints.js";
 import { defineTable } from "../table.js";
+import { everyPartition } from "./partitions.js";
 
 export const throttle = defineTable<ThrottlePeriod>({
   name: "sys_throttle",
@@ -20,7 +21,9 @@ export const throttle = defineTable<ThrottlePeriod>({
     newest_id: ({ newestId }) => newestId,
   },
   async *rows({ store, partitionCount }, hints) {
-    for (let partition = 0; partition < partitionCount; partition++) {
+    const partitions = everyPartition({ partitionCount });
+    store.expectStateScans?.([THROTTLE_SERVICE], partitions);
+    for (const partition of partitions) {
       for await (const { value } of store.scanState(partition, THROTTLE_SERVICE)) {
         const period = decodeThrottlePeriod(value);
         if (isNeeded(hints, "service_name", period.service)) yield period;

@@ -43,11 +43,15 @@ export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
   const { store, partition, scheduler, nowMs } = source;
   if (scheduler === undefined) return NO_ROWS;
   const queues = new Map<VqueueId, QueueUnderway>();
-  for await (const invocation of store.unfinished(partition, undefined)) add(queues, source, invocation);
-  for await (const { service, key, lock } of store.scanLocks(partition)) queueOf(queues, source, service, key).lock = lock;
-  for await (const { service, key, seq, entry } of store.scanInboxes(partition)) {
-    if (entry.kind === "stateMutation") addStateEdit(queueOf(queues, source, service, key), seq, entry, nowMs);
-  }
+  await Promise.all([
+    forEach(store.unfinished(partition, undefined), (invocation) => add(queues, source, invocation)),
+    forEach(store.scanLocks(partition), ({ service, key, lock }) => {
+      queueOf(queues, source, service, key).lock = lock;
+    }),
+    forEach(store.scanInboxes(partition), ({ service, key, seq, entry }) => {
+      if (entry.kind === "stateMutation") addStateEdit(queueOf(queues, source, service, key), seq, entry, nowMs);
+    }),
+  ]);
   for (const [id, pause] of source.pauses) addIfIdle(queues, id, pause);
   const heads = new Map(liveQueues(scheduler).map((live) => [live.id, live.head]));
   return {
@@ -55,6 +59,10 @@ export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
     entries: [...queues.values()].flatMap(({ entries }) => entries),
     ...flowLimitsOf(scheduler, nowMs),
   };
+}
+
+async function forEach<Row>(rows: AsyncIterable<Row>, handle: (row: Row) => void): Promise<void> {
+  for await (const row of rows) handle(row);
 }
 
 /** Returns limits and buckets without reading the store. */

@@ -55,6 +55,7 @@ import type { ActionMeter } from "./action-meter.js";
 import type { KeyValue, RowBytes, Staging } from "./key-value.js";
 import * as keys from "./keys.js";
 import { readJournal } from "./read-journal.js";
+import { keyedRange, stateRanges } from "./scan-ranges.js";
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -208,12 +209,9 @@ export class KvPartitionStore implements PartitionStore {
     return events.sort((a, b) => a.atMs - b.atMs);
   }
 
-  async *scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
-    // A service has one keyspace, and one more for each scope in which it is used.
-    const starts = service === undefined ? [""] : where === "inScopes" ? [`${service}@`] : [`${service}\0`, `${service}@`];
-    for (const keyspace of starts) {
-      const start = keys.table(partition, "s") + keyspace;
-      for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+  async *scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow> {
+    for (const range of stateRanges(partition, service, where)) {
+      for await (const [row, value] of this.#kv.scan(...range)) {
         const parsed = keys.parseKeyed(row);
         yield { service: parsed.service, key: parsed.key, stateKey: keys.parseStateRest(parsed.rest), value };
       }
@@ -221,24 +219,21 @@ export class KvPartitionStore implements PartitionStore {
   }
 
   async *scanPromises(partition: number): AsyncIterable<PromiseRow> {
-    const start = keys.table(partition, "p");
-    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+    for await (const [row, value] of this.#kv.scan(...keyedRange(partition, "promises"))) {
       const parsed = keys.parseKeyed(row);
       yield { service: parsed.service, key: parsed.key, name: keys.parsePromiseRest(parsed.rest), promise: decodePromise(value) };
     }
   }
 
   async *scanLocks(partition: number): AsyncIterable<LockRow> {
-    const start = keys.table(partition, "l");
-    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+    for await (const [row, value] of this.#kv.scan(...keyedRange(partition, "locks"))) {
       const parsed = keys.parseKeyed(row);
       yield { service: parsed.service, key: parsed.key, lock: decodeLock(value) };
     }
   }
 
   async *scanInboxes(partition: number): AsyncIterable<InboxRow> {
-    const start = keys.table(partition, "q");
-    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+    for await (const [row, value] of this.#kv.scan(...keyedRange(partition, "inboxes"))) {
       const parsed = keys.parseKeyed(row);
       yield { service: parsed.service, key: parsed.key, seq: keys.parseSeqRest(parsed.rest), entry: decodeInbox(value) };
     }
