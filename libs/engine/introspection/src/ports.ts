@@ -16,12 +16,12 @@ import type { AttemptError, EventSubscription, JournalEntry, JournalEvent, Servi
 import type {
   AsyncCompletedChanges,
   InboxRow,
-  KeyedTable,
   KeyValue,
   LockRow,
   NodeRow,
   PartitionRow,
   PromiseRow,
+  ScannedTable,
   StateRange,
   StateRow,
   TrafficCount,
@@ -144,7 +144,7 @@ export interface StoredRows {
     isJournalNext?: boolean,
   ): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** Partitions that the caller scans next, one after the other: a store behind a stream may read those with few rows together. */
-  expectScans?(table: Exclude<KeyedTable, "state">, partitions: readonly number[]): void;
+  expectScans?(table: Exclude<ScannedTable, "state">, partitions: readonly number[]): void;
   /** The same for the state of each service, or for all state. */
   expectStateScans?(services: readonly (string | undefined)[], partitions: readonly number[], where?: StateRange): void;
   /** All keys, or those of one service: in any scope and outside of scopes, or in scopes only. */

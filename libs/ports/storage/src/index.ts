@@ -22,7 +22,7 @@ export { type KeyValue, MemoryKeyValue, type RowBytes, rowOf, type Staging } fro
 export { parseInvocationKey, partitionOfRow } from "./kv/keys.js";
 export { invocationRowKeys, KvPartitionStore } from "./kv/kv-partition-store.js";
 export { journalRowKeys } from "./kv/read-journal.js";
-export { type KeyedTable, keyedRange, stateRanges } from "./kv/scan-ranges.js";
+export { keyedRange, type ScannedTable, stateRanges } from "./kv/scan-ranges.js";
 export { countAcceptedLoss, type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
 export * from "./lead-check.js";
 export * from "./lease.js";

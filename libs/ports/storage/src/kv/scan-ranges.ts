@@ -2,14 +2,14 @@
 import type { StateRange } from "../partition-store.js";
 import { after, table } from "./keys.js";
 
-export type KeyedTable = "state" | "promises" | "locks" | "inboxes";
+export type ScannedTable = "state" | "promises" | "locks" | "inboxes";
 
-const LETTERS: Readonly<Record<KeyedTable, string>> = { state: "s", promises: "p", locks: "l", inboxes: "q" };
+const LETTERS: Readonly<Record<ScannedTable, string>> = { state: "s", promises: "p", locks: "l", inboxes: "q" };
 
 type KeyRange = readonly [from: string, to: string];
 
 /** Range of the whole table in a partition. */
-export function keyedRange(partition: number, of: KeyedTable): KeyRange {
+export function keyedRange(partition: number, of: ScannedTable): KeyRange {
   const from = table(partition, LETTERS[of]);
   return [from, after(from)];
 }
