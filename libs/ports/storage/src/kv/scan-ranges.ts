@@ -4,13 +4,13 @@ import { after, table } from "./keys.js";
 
 export type ScannedTable = "state" | "promises" | "locks" | "inboxes";
 
-const LETTERS: Readonly<Record<ScannedTable, string>> = { state: "s", promises: "p", locks: "l", inboxes: "q" };
+const TABLE_PREFIXES: Readonly<Record<ScannedTable, string>> = { state: "s", promises: "p", locks: "l", inboxes: "q" };
 
 type KeyRange = readonly [from: string, to: string];
 
 /** Range of the whole table in a partition. */
 export function keyedRange(partition: number, of: ScannedTable): KeyRange {
-  const from = table(partition, LETTERS[of]);
+  const from = table(partition, TABLE_PREFIXES[of]);
   return [from, after(from)];
 }
 
@@ -24,7 +24,7 @@ export function stateRanges(
   // A service has one keyspace, and one more for each scope in which it is used.
   const keyspaces = where === "inScopes" ? [`${service}@`] : [`${service}\0`, `${service}@`];
   return keyspaces.map((keyspace) => {
-    const from = table(partition, LETTERS.state) + keyspace;
+    const from = table(partition, TABLE_PREFIXES.state) + keyspace;
     return [from, after(from)];
   });
 }
