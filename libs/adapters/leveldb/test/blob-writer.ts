@@ -2,6 +2,7 @@
 import { utf8 } from "@perdure/base";
 import { COMMIT_LOG_DEFAULT } from "../src/commit-log/level-commits.js";
 import { openLevelKeyValue } from "../src/level-key-value.js";
+import { say } from "./say.js";
 
 const [database, where, commitLog] = process.argv.slice(2) as [string, string, "true" | "false"];
 const payload = (n: number): Uint8Array => new Uint8Array(600_000 + n).fill(n);
@@ -30,10 +31,10 @@ switch (where) {
         ]),
       );
       staged?.[Symbol.dispose]();
-      console.log(`written ${n}`);
+      say(`written ${n}`);
     }
   default:
     throw new Error(`nowhere: ${where}`);
 }
-console.log("there");
+say("there");
 setInterval(() => undefined, 1000);

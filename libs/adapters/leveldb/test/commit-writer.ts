@@ -1,6 +1,7 @@
 /** A process that writes small batches without end, so that it can be killed: `commit-writer.ts <database> <first number>`. */
 import { utf8 } from "@perdure/base";
 import { openLevelKeyValue } from "../src/level-key-value.js";
+import { say } from "./say.js";
 
 const [database, first] = process.argv.slice(2) as [string, string];
 const kv = await openLevelKeyValue(database, { enabled: true, segmentBytesMax: 256 * 1024 });
@@ -14,5 +15,5 @@ for (let n = Number(first); ; n++) {
       [`a${(n + 25) % 50}`, null],
     ]),
   );
-  process.stdout.write(`${n}\n`);
+  say(`${n}`);
 }

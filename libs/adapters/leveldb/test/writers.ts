@@ -5,7 +5,7 @@
  * Batch n of a partition stores a row for n, and deletes the one for n − 3: a large one when n is divisible by 3, staged for every other
  * one. Every durable batch is acknowledged by a line with the numbers of all partitions of its writer.
  */
-import { readdirSync, writeSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { fromUtf8, present, utf8 } from "@perdure/base";
@@ -17,6 +17,7 @@ import { openLevelKeyValue, openLevelWriter } from "../src/level-key-value.js";
 import { openLevelReader } from "../src/level-reader.js";
 import type { LevelStore } from "../src/level-store.js";
 import { decodeOwner, OWNER_PREFIX, OWNERS_END } from "../src/stored-value.js";
+import { say } from "./say.js";
 import { checkPartition, checkRow, PARTITIONS, rowOfBatch } from "./writers-rows.js";
 
 interface ThreadData {
@@ -42,18 +43,6 @@ const ownedBy =
   (writer: number, writers: number) =>
   (key: string): boolean =>
     Number(key[0]) % writers === writer;
-
-/** A line in one piece, past the buffers of the thread. */
-function say(line: string): void {
-  for (;;) {
-    try {
-      writeSync(1, `${line}\n`);
-      return;
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "EAGAIN") throw cause; // The pipe is full.
-    }
-  }
-}
 
 async function writeRows(kv: LevelStore, { writers, batches }: ThreadData, writer: number): Promise<void> {
   const partitions = Array.from({ length: PARTITIONS }, (_, partition) => partition);
