@@ -123,15 +123,17 @@ describe("a rule of a handler", () => {
     expect((await send("option", 6)).status).toBe(202);
   });
 
-  test("debounces requests without a header; a delay of the request wins", async () => {
-    expect((await world.admin.patch("/services/Index", { debounce: { rebuild: "300ms" } })).status).toBe(200);
-    const [first, second] = [await send("burst", 1), await send("burst", 2)];
-    expect(sentId(first)).toBe(sentId(second));
-    expect(await world.ingress.outcome(sentId(first))).toBe(2);
-    const delayed = await world.ingress.http.request("POST", "/Index/burst/rebuild/send?delay=10ms", { json: 3 });
-    expect(await world.ingress.outcome(sentId(delayed))).toBe(3);
+  test("debounces requests without a header; a header and a delay of the request win", async () => {
+    expect((await world.admin.patch("/services/Index", { debounce: { rebuild: "1h" } })).status).toBe(200);
+    const burst = [await send("burst", 1), await send("burst", 2), await send("burst", 3, { "x-restate-debounce": "10ms" })].map(
+      sentId,
+    );
+    expect(new Set(burst).size).toBe(1);
+    expect(await world.ingress.outcome(burst[0]!)).toBe(3);
+    const delayed = await world.ingress.http.request("POST", "/Index/burst/rebuild/send?delay=10ms", { json: 4 });
+    expect(await world.ingress.outcome(sentId(delayed))).toBe(4);
     await world.admin.patch("/services/Index", { debounce: { rebuild: null } });
-    expect(inputs("burst")).toEqual([2, 3]);
+    expect(inputs("burst")).toEqual([3, 4]);
   });
 
   test("is refused when it cannot be used", async () => {
