@@ -89,6 +89,11 @@ async function killInTheMiddle(id: string): Promise<boolean> {
   return true;
 }
 
+/** Repeats a batch, each with a tag of its own, until it was killed in the middle and not after its end. */
+async function inTheMiddle(tag: string, batch: (tag: string) => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; !(await batch(`${tag}-${attempt}`)); attempt++);
+}
+
 describe("a filter", () => {
   test("chooses by the columns of sys_invocation, shows first and acts then", async () => {
     const ids = await crowd("waits", "filtered", 12);
@@ -157,16 +162,19 @@ describe("a server that is killed in the middle of a batch", () => {
   test(
     "continues where it was: each invocation is cancelled once, and none is left out",
     async () => {
-      await crowd("stubborn", "stubborn", CROWD);
-      await untilCounted("idempotency_key like 'stubborn-%' and status = 'suspended'", CROWD);
-      const { id, matched } = await begin({ operation: "cancel", filter: "idempotency_key like 'stubborn-%'" });
-      expect(matched).toBe(CROWD);
-      expect(await killInTheMiddle(id)).toBe(true);
-      expect(await untilOver(id)).toMatchObject({ state: "finished", matched: CROWD, succeeded: CROWD, failed: 0 });
-      const results = await resultsOf(id);
-      expect(new Set(results.map(({ invocation_id }) => invocation_id)).size).toBe(CROWD);
-      const names = Array.from({ length: CROWD }, (_, n) => cancellationsOf(`stubborn-${n}`));
-      await eventually("every cancellation", () => names.every((name) => probe.count(name) > 0));
+      await inTheMiddle("stubborn", async (tag) => {
+        await crowd("stubborn", tag, CROWD);
+        await untilCounted(`idempotency_key like '${tag}-%' and status = 'suspended'`, CROWD);
+        const { id, matched } = await begin({ operation: "cancel", filter: `idempotency_key like '${tag}-%'` });
+        expect(matched).toBe(CROWD);
+        const wasInTheMiddle = await killInTheMiddle(id);
+        expect(await untilOver(id)).toMatchObject({ state: "finished", matched: CROWD, succeeded: CROWD, failed: 0 });
+        const results = await resultsOf(id);
+        expect(new Set(results.map(({ invocation_id }) => invocation_id)).size).toBe(CROWD);
+        const names = Array.from({ length: CROWD }, (_, n) => cancellationsOf(`${tag}-${n}`));
+        await eventually("every cancellation", () => names.every((name) => probe.count(name) > 0));
+        return wasInTheMiddle;
+      });
       const signals = await world.admin.query(
         "SELECT id FROM sys_journal WHERE entry_type = 'Notification: Signal' GROUP BY id HAVING count(*) > 1",
       );
@@ -179,17 +187,22 @@ describe("a server that is killed in the middle of a batch", () => {
   test(
     "restarts each invocation once",
     async () => {
-      const ids = await crowd("fails", "restarted", CROWD);
-      await untilCounted("idempotency_key like 'restarted-%' and status = 'completed'", CROWD);
-      const { id } = await begin({ operation: "restart-as-new", filter: "idempotency_key like 'restarted-%'" });
-      expect(await killInTheMiddle(id)).toBe(true);
-      expect(await untilOver(id)).toMatchObject({ state: "finished", succeeded: CROWD, failed: 0 });
-      const results = await resultsOf(id);
-      expect(results.map(({ invocation_id }) => invocation_id).sort()).toEqual([...ids].sort());
-      const copies = await world.admin.query("SELECT id, restarted_from FROM sys_invocation WHERE restarted_from IS NOT NULL");
-      expect(copies).toHaveLength(CROWD);
-      const copyOf = new Map(copies.map((row) => [row["restarted_from"], row["id"]]));
-      for (const { invocation_id, new_invocation_id } of results) expect(copyOf.get(invocation_id)).toBe(new_invocation_id);
+      await inTheMiddle("restarted", async (tag) => {
+        const ids = await crowd("fails", tag, CROWD);
+        await untilCounted(`idempotency_key like '${tag}-%' and status = 'completed'`, CROWD);
+        const { id } = await begin({ operation: "restart-as-new", filter: `idempotency_key like '${tag}-%'` });
+        const wasInTheMiddle = await killInTheMiddle(id);
+        expect(await untilOver(id)).toMatchObject({ state: "finished", succeeded: CROWD, failed: 0 });
+        const results = await resultsOf(id);
+        expect(results.map(({ invocation_id }) => invocation_id).sort()).toEqual([...ids].sort());
+        const restarted = new Set<unknown>(ids);
+        const rows = await world.admin.query("SELECT id, restarted_from FROM sys_invocation WHERE restarted_from IS NOT NULL");
+        const copies = rows.filter((row) => restarted.has(row["restarted_from"]));
+        expect(copies).toHaveLength(CROWD);
+        const copyOf = new Map(copies.map((row) => [row["restarted_from"], row["id"]]));
+        for (const { invocation_id, new_invocation_id } of results) expect(copyOf.get(invocation_id)).toBe(new_invocation_id);
+        return wasInTheMiddle;
+      });
     },
     WHOLE_TEST_MS,
   );
