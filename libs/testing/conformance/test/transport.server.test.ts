@@ -237,8 +237,8 @@ describe("a server without any of that", () => {
     });
     await world.deploy({ services: [stubborn] });
     const startedAt = performance.now();
-    // The first attempt is still there when the second has answered.
-    expect(await world.ingress.result(["Stubborn", "stay"])).toBe(2);
+    // The first attempt is still there when a later one has answered: the second, unless it stood still for too long as well.
+    expect(await world.ingress.result(["Stubborn", "stay"])).toBeGreaterThanOrEqual(2);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(80 + 120 + 60 - 3);
     letGo.resolve();
   });

@@ -1,6 +1,17 @@
 /** Files on disk survive every end of a process, and several processes. */
 import { spawn } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,7 +37,6 @@ describe("a file that is replaced at once", () => {
 
   test("is the old one when its writer is killed, and the next writer clears up", async () => {
     const path = at("killed");
-    writeFileSync(path, "old");
     // Writes large files repeatedly; it is killed as soon as a new file is beside the original.
     const module = fileURLToPath(new URL("./atomic-file.ts", import.meta.url));
     const program = `
@@ -34,16 +44,22 @@ describe("a file that is replaced at once", () => {
       const text = "x".repeat(64 * 1024 * 1024);
       process.stdout.write("go");
       writeTextAtomically(${JSON.stringify(path)}, text);`;
-    const writer = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const ended = new Promise<NodeJS.Signals | null>((resolve) => writer.once("exit", (_, signal) => resolve(signal)));
-    await new Promise((resolve) => writer.stdout.once("data", resolve));
-    while ((statSync(`${path}.perdure-new`, { throwIfNoEntry: false })?.size ?? 0) === 0 && writer.exitCode === null) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    writer.kill("SIGKILL");
-    expect(await ended).toBe("SIGKILL");
+    const isKilledInTheMiddle = async (): Promise<boolean> => {
+      writeFileSync(path, "old");
+      const writer = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const ended = once(writer, "exit");
+      await once(writer.stdout, "data");
+      while (!existsSync(`${path}.perdure-new`) && writer.exitCode === null) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      writer.kill("SIGKILL");
+      await ended;
+      return existsSync(`${path}.perdure-new`);
+    };
+    // A writer that was done before it could be killed is followed by another.
+    while (!(await isKilledInTheMiddle()));
     expect(readFileSync(path, "utf8")).toBe("old");
     writeTextAtomically(path, "newer");
     expect([readFileSync(path, "utf8"), readdirSync(folder).filter((name) => name.startsWith("killed"))]).toEqual([
