@@ -74,7 +74,7 @@ export class ClusterDemo {
     const startedAt = performance.now();
     const id = await beginParty(this.#server, this.#party);
     const victim = await this.#workerWithAttempt();
-    const before = [...this.#party.ran];
+    const before = this.#party.stored;
     await victim.kill();
     fact(paint("bold", `${victim.name}, which ran it, was killed with SIGKILL and could save nothing`), "✗");
     const goesOn = attach(this.#server, id);

@@ -81,7 +81,7 @@ async function killInTheMiddle(victim: ChildProgram): Promise<boolean> {
   const startedAt = performance.now();
   const id = await beginParty(server, party);
   await victim.kill();
-  const before = [...party.ran];
+  const before = party.stored;
   fact(paint("bold", "the server was killed with SIGKILL and could save nothing"), "✗");
 
   await delay(DOWNTIME_MS); // The running step ends meanwhile, while no server can store its result.

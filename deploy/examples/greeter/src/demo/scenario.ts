@@ -28,7 +28,11 @@ export class Party {
     if (this.#beganCount > INTERRUPTED_AFTER_STEPS) this.#inTheMiddle.resolve();
   }
 
-  /** A step begins when the server has confirmed the one before, so the finished ones are then safely stored. */
+  /** Steps whose results are certainly stored: a step begins when the server has confirmed the one before. The last one may be stored too. */
+  get stored(): readonly string[] {
+    return this.ran.slice(0, Math.max(0, this.#beganCount - 1));
+  }
+
   untilInTheMiddle(): Promise<void> {
     return this.#inTheMiddle.promise;
   }
@@ -76,8 +80,9 @@ export async function beginParty(server: ServerAddresses, party: Party): Promise
 
 /** Steps by when they ran. */
 interface StepTimeline {
+  /** Steps whose results were stored before the crash. */
   readonly before: readonly string[];
-  /** Steps that completed while no server could store the result. */
+  /** Steps that completed about when the server was killed or later, so that their results need not be stored. */
   readonly lost: readonly string[];
   readonly after: readonly string[];
 }
@@ -87,8 +92,9 @@ export function showOutcome({ before, lost, after }: StepTimeline, tookMs: numbe
   line();
   line(`    ${paint("bold", "step".padEnd(20))} ${paint("bold", "before the crash".padEnd(22))} ${paint("bold", "after")}`);
   for (const step of PARTY_STEPS) {
-    const first = before.includes(step) ? "ran" : lost.includes(step) ? "ran, but not stored" : "";
-    const second = after.includes(step) ? "ran" : paint("gray", "not repeated: its result was stored");
+    const hasRunAgain = after.includes(step);
+    const first = lost.includes(step) && hasRunAgain ? "ran, but not stored" : [...before, ...lost].includes(step) ? "ran" : "";
+    const second = hasRunAgain ? "ran" : paint("gray", "not repeated: its result was stored");
     line(`    ${step.padEnd(20)} ${first.padEnd(22)} ${second}`);
   }
   line();
@@ -98,6 +104,7 @@ export function showOutcome({ before, lost, after }: StepTimeline, tookMs: numbe
     fact(`repeated although stored: ${repeated.join(", ") || "none"}; never ran: ${missing.join(", ") || "none"}`, "✗");
     return false;
   }
-  fact(`${before.length} finished steps were not repeated; all in all it took ${seconds(tookMs)}, crash included`);
+  const stored = [...before, ...lost].filter((step) => !after.includes(step));
+  fact(`${stored.length} finished steps were not repeated; all in all it took ${seconds(tookMs)}, crash included`);
   return true;
 }
