@@ -23,6 +23,9 @@ export type KillReason = "time" | "memory" | "abandoned";
 
 const GONE = "the query engine stopped unexpectedly; what it was doing is lost, try again";
 const CUT_OFF = "the query engine was stopped because another query took too much; run the query again";
+const TOO_MUCH_MEMORY = refused("invalid", "the query needs more memory than one statement may use");
+/** What V8, Node and libraries write when an allocation fails: a process can reach its limits between two checks. */
+const OUT_OF_MEMORY = /heap out of memory|allocation.failed|failed to allocate|bad_alloc/i;
 
 /** The store has another server, or none. */
 const NO_STORE = () => Promise.reject(new Error("the main thread serves no store"));
@@ -87,7 +90,9 @@ export class EngineProcess {
       this.#end(cause);
       this.#exited.resolve(); // The process never started.
     });
-    this.#child.on("exit", (code, signal) => {
+    // After its last output, which may say that it had no memory left.
+    this.#child.on("close", (code, signal) => {
+      if (OUT_OF_MEMORY.test(this.#stderr)) this.#kill("memory", TOO_MUCH_MEMORY);
       this.#end(new Error(`the process ended with ${signal ?? `exit code ${code}`}`));
       this.#exited.resolve();
     });
@@ -160,8 +165,7 @@ export class EngineProcess {
     this.#memoryCheck = this.#ports.clock.setTimer(MEMORY_CHECK_EVERY_MS, () => {
       const { pid } = this.#child;
       const bytes = pid === undefined ? undefined : memoryBytesOf(pid);
-      if (bytes !== undefined && bytes > this.#memoryBytesMax)
-        return this.#kill("memory", refused("invalid", "the query needs more memory than one statement may use"));
+      if (bytes !== undefined && bytes > this.#memoryBytesMax) return this.#kill("memory", TOO_MUCH_MEMORY);
       this.#watchMemory();
     });
   }

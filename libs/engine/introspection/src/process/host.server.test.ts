@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { concatBytes, fromUtf8, silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { OPEN_RESULTS_MAX, PROCESS_STARTS_MAX } from "../limits.js";
+import { type Clock, concatBytes, fromUtf8, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { MEMORY_CHECK_EVERY_MS, OPEN_RESULTS_MAX, PROCESS_STARTS_MAX } from "../limits.js";
 import type { SqlEngine, SqlEngineOptions } from "../options.js";
 import type { CompletedChangesPort, LiveRows, SqlAnswer } from "../ports.js";
 import { createSqlProcesses } from "./host.js";
 
 const entry = new URL("../../testdata/processes/scripted.mjs", import.meta.url);
+const TOO_MUCH_MEMORY = "invalid: the query needs more memory than one statement may use";
 const never = new AbortController().signal;
 let engine: SqlEngine;
 const endings: string[] = [];
@@ -18,6 +19,7 @@ function start(
   live: Partial<LiveRows> = {},
   options: Partial<SqlEngineOptions> = {},
   completedChanges?: CompletedChangesPort,
+  clock: Clock = systemClock,
 ): SqlEngine {
   const source = { store: { kind: "served" }, partitionCount: 1 } as const;
   const ports = {
@@ -30,7 +32,7 @@ function start(
   };
   // Pauses between two processes are of no length.
   const random = { ...systemRandom, float: () => 0 };
-  engine = createSqlProcesses({ ...ports, clock: systemClock, random, logger: silentLogger }, options);
+  engine = createSqlProcesses({ ...ports, clock, random, logger: silentLogger }, options);
   return engine;
 }
 
@@ -86,7 +88,7 @@ describe("processes that run statements", () => {
     delete process.env["PERDURE_TEST_SECRET"];
   });
 
-  test.each(["throw", "exit", "fill", "nonsense", "long"])(
+  test.each(["throw", "exit", "nonsense", "long"])(
     "that fail (%s) are reported as not available, and the next statement starts another; other statements continue",
     async (how) => {
       start();
@@ -139,7 +141,18 @@ describe("processes that run statements", () => {
   test("are killed when a statement takes more memory than one may", async () => {
     if (process.platform !== "linux") return void start(); // The system does not report the memory of a process.
     start({}, { engineMemoryBytesMax: 1, gatheredBytesMax: 1, heapBytesMax: 64 * 1024 * 1024 });
-    expect(await run("take")).toBe("invalid: the query needs more memory than one statement may use");
+    expect(await run("take")).toBe(TOO_MUCH_MEMORY);
+    expect(await run("echo again")).toBe("again");
+  });
+
+  test.each(["fill", "take"])("say so, too, when memory is exhausted between two checks of it (%s)", async (how) => {
+    if (process.platform !== "linux") return void start(); // Elsewhere the system sets no limit.
+    const rarely: Clock = {
+      ...systemClock,
+      setTimer: (ms, fire) => systemClock.setTimer(ms === MEMORY_CHECK_EVERY_MS ? 3_600_000 : ms, fire),
+    };
+    start({}, { engineMemoryBytesMax: 1, gatheredBytesMax: 1, heapBytesMax: 64 * 1024 * 1024 }, undefined, rarely);
+    expect([await run(how), endings]).toEqual([TOO_MUCH_MEMORY, ["memory"]]);
     expect(await run("echo again")).toBe("again");
   });
 
