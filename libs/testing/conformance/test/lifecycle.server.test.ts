@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { INVOCATION_VERBS, type InvocationVerb } from "@perdure/admin-contract";
 import { adminErrorOf, errorOf, eventually, type HttpAnswer, invocationIdOf, probe, TestWorld } from "../src/index.js";
 import { flowServices } from "../src/services/flows.js";
-import { FOREVER_MS, mended } from "../src/services/index.js";
+import { mended } from "../src/services/index.js";
 import { BACK_OFF_MS, lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";
 import { storeObject } from "../src/services/store.js";
 
@@ -159,7 +159,9 @@ describe("killing", () => {
     expect(children).toHaveLength(3);
     expect(await verb(invocationId, "kill")).toBe(200);
     const [called, sent, later] = children as [string, string, string];
-    for (const id of [invocationId, called, sent]) expect((await world.ingress.attach(id)).status).toBe(409);
+    // A child that was sent may reach its partition a moment later.
+    for (const id of [invocationId, called, sent])
+      await eventually(`the end of ${id}`, async () => (await world.ingress.attach(id)).status === 409);
     await eventually("the end of the scheduled one", async () => (await output(later)) === 404);
   });
 
@@ -189,9 +191,10 @@ describe("pausing", () => {
 
   test("waits for a step that is under way, and keeps its result", async () => {
     const name = newName();
-    const { invocationId } = await world.ingress.send(["Life", "busy"], { name, ms: 200 });
-    await eventually("its step", () => probe.count(`busy:${name}`) === 1);
+    const { invocationId } = await world.ingress.send(["Life", "busy"], name);
+    const release = await eventually("its step", () => probe.get<() => void>(`releaseBusy:${name}`));
     expect(await verb(invocationId, "pause")).toBe(202);
+    release();
     await untilPaused(invocationId);
     await world.admin.invocation(invocationId, "resume");
     expect(await world.ingress.outcome(invocationId)).toBe("done");
@@ -332,7 +335,7 @@ describe("older and batch forms of operations", () => {
   });
 
   test("a suspended invocation's wait does not matter: it can be ended at any time", async () => {
-    const { invocationId } = await world.ingress.send(["Life", "busy"], { name: newName(), ms: FOREVER_MS });
+    const { invocationId } = await world.ingress.send(["Life", "busy"], newName());
     expect(await verb(invocationId, "kill")).toBe(200);
     expect((await world.ingress.attach(invocationId)).status).toBe(409);
   });

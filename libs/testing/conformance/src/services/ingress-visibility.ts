@@ -25,13 +25,12 @@ export const mixedService = service({
 export const forgetfulService = service({
   name: "Forgetful",
   handlers: {
-    count: async (_ctx: Context, name: string) => probe.bump(`forgetful:${name}`),
     slow: async (_ctx: Context, name: string) => {
       await delay(100);
       return probe.bump(`forgetful:${name}`);
     },
   },
-  options: { idempotencyRetention: 300, journalRetention: 300, retryPolicy: QUICK_RETRIES },
+  options: { idempotencyRetention: 2_000, journalRetention: 2_000, retryPolicy: QUICK_RETRIES },
 });
 
 /** A service without retention for invocations without idempotency key. */

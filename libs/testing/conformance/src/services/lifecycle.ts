@@ -1,5 +1,4 @@
 /** Handlers that stay in one status of an invocation for as long as a test needs. */
-import { setTimeout as delay } from "node:timers/promises";
 import { type Context, handlers, type ObjectContext, object, rpc, service, TerminalError } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
 import { FOREVER_MS, QUICK_RETRIES } from "./common.js";
@@ -11,11 +10,11 @@ export const BACK_OFF_MS = 3_000;
 export const lifecycleService = service({
   name: "Life",
   handlers: {
-    /** Handler that keeps its stream open and does not react to cancellation. */
-    busy: async (ctx: Context, { name, ms }: { name: string; ms: number }) =>
+    /** Handler that keeps its stream open and does not react to cancellation, until it is released. */
+    busy: async (ctx: Context, name: string) =>
       ctx.run("busy", async () => {
         probe.bump(`busy:${name}`);
-        await delay(ms);
+        await new Promise<void>((release) => probe.put(`releaseBusy:${name}`, release));
         return "done";
       }),
     /** Handler that keeps its stream open and would suspend on request. */

@@ -80,7 +80,7 @@ export function describeCalls(scenario: Scenario): void {
     scenario("runs by itself and can be attached to by its id", async (stage) => {
       const key = stage.key();
       const id = await stage.call<string>("Calls", "send", { key, item: "sent" });
-      expect(await stage.ingress.outcome(id)).toEqual(["sent"]);
+      expect(await stage.outcomeOfSent(id)).toEqual(["sent"]);
       expect(await stage.call("Calls", "attachTo", id)).toEqual(["sent"]);
     });
 
@@ -90,14 +90,14 @@ export function describeCalls(scenario: Scenario): void {
       // Long enough for a busy machine to read the list before.
       const id = await stage.call<string>("Calls", "send", { key, item: "later", delay: 3_000 });
       expect(await listOf(stage, key)).toBeNull();
-      expect(await stage.ingress.outcome(id)).toEqual(["later"]);
+      expect(await stage.outcomeOfSent(id)).toEqual(["later"]);
       expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2_999);
     });
 
     scenario("may name its target in plain words and bytes, for later too", async (stage) => {
       const key = stage.key();
       const id = await stage.call<string>("Calls", "genericSend", { key, item: "generic", delay: 50 });
-      expect(await stage.ingress.outcome(id)).toEqual(["generic"]);
+      expect(await stage.outcomeOfSent(id)).toEqual(["generic"]);
     });
 
     scenario("made for later can be cancelled before it starts", async (stage) => {

@@ -84,7 +84,7 @@ export function describeFlows(scenario: Scenario): void {
       expect(await stage.call("FlowCaller", "sendThenAttach", attached)).toEqual({ key: attached, doubled: 16 });
       const later = stage.key();
       const id = await stage.call<string>("FlowCaller", "later", { key: later, delay: 60 });
-      expect(await stage.ingress.outcome(id)).toEqual({ key: later, doubled: 6 });
+      expect(await stage.outcomeOfSent(id)).toEqual({ key: later, doubled: 6 });
     });
 
     scenario("deletes its record, state and promises when its retention is over", async (stage) => {

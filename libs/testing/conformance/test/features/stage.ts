@@ -1,12 +1,13 @@
 /** One variant of the feature services on a running server, and short ways to call them. */
-import type {
-  EndpointKind,
-  HttpAnswer,
-  IngressCallOptions,
-  SentInvocation,
-  TestAdminClient,
-  TestIngressClient,
-  TestWorld,
+import {
+  type EndpointKind,
+  eventually,
+  type HttpAnswer,
+  type IngressCallOptions,
+  type SentInvocation,
+  type TestAdminClient,
+  type TestIngressClient,
+  type TestWorld,
 } from "../../src/index.js";
 
 export interface Variant {
@@ -63,6 +64,12 @@ export class Stage {
 
   service(name: string): string {
     return `${name}${this.variant.suffix}`;
+  }
+
+  /** The result of what a handler has sent, which may reach its partition a moment after the handler has ended. */
+  async outcomeOfSent(id: string): Promise<unknown> {
+    await eventually(`the arrival of ${id}`, async () => (await this.ingress.output(id)).status !== 404);
+    return this.ingress.outcome(id);
   }
 
   /** The result of a handler; rejects unless it succeeds. */
