@@ -342,7 +342,7 @@ test(
 
     const filter =
       "status <> 'completed' AND (idempotency_key LIKE 'killed-%' OR (target_service_name = 'UndoWorkflow' AND target_service_key LIKE 'killed-%'))";
-    // Both batches are met in the middle; one that was over before this process looked at it is done again.
+    // Both batches are met in the middle; one that was over before this process read its state is repeated.
     let [undoneAtMs, hasCrashedInKill, hasCrashedInUndo] = [0, false, false];
     do {
       const round = await killAndRestore(filter, all);

@@ -11,7 +11,6 @@ import { storeObject } from "./store.js";
 import { timersService } from "./timers.js";
 
 export type { CombinedResult, Tree } from "./combine.js";
-export { FOREVER_MS } from "./common.js";
 export { mended } from "./failures.js";
 export { awaited, type Blocking } from "./signals.js";
 
