@@ -1,5 +1,5 @@
 /** Bugs of throttled requests; each is found in worlds with `THROTTLE=1`. */
-import { partition, plant } from "./plant.mjs";
+import { partition, plant, processor } from "./plant.mjs";
 
 const inThrottledWorlds = (...bug) => ({ ...plant(...bug), isThrottled: true });
 
@@ -34,4 +34,15 @@ export const PLANTED_THROTTLE_BUGS = [
     "  if (existing !== undefined) return meetExisting(existing, command, out);\n",
     "  if (existing !== undefined && command.throttle !== undefined) admitThrottled(view, command, out);\n  if (existing !== undefined) return meetExisting(existing, command, out);\n",
   ]),
+  inThrottledWorlds(
+    "mark-from-before-the-barrier",
+    "A timer of state that is armed while due ones are about to be read, and due before them, never fires",
+    1043,
+    [
+      processor("timers.ts"),
+      '        if (group === "state") await this.#beginStateRead(leader);\n',
+      '        const marked = leader.nextDueAtMs[group];\n        if (group === "state") await this.#beginStateRead(leader);\n',
+    ],
+    [processor("timers.ts"), "        const from = leader.nextDueAtMs[group];\n", "        const from = marked;\n"],
+  ),
 ];

@@ -120,9 +120,10 @@ export class Timers {
     const { store, clock } = this.#group.ports;
     for (const leader of this.#group.leaders.values()) {
       for (;;) {
-        const from = leader.nextDueAtMs[group];
-        if (this.#stopped || from > clock.nowMs()) break;
+        if (this.#stopped || leader.nextDueAtMs[group] > clock.nowMs()) break;
         if (group === "state") await this.#beginStateRead(leader);
+        // Read only now: an earlier timer may have been armed meanwhile, after the clock was set back.
+        const from = leader.nextDueAtMs[group];
         // Timers armed from here on lower the mark again; those stored before are in the page.
         leader.nextDueAtMs[group] = NEVER;
         const page = await store.timers(leader.partition, group, from, TIMER_PAGE);
