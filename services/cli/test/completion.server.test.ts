@@ -14,7 +14,7 @@ const TEST_MS = 120_000;
 const run = promisify(execFile);
 
 const testService = restate.service({
-  name: "Desk",
+  name: "Greeter",
   handlers: {
     echo: async (_ctx: restate.Context, value: unknown) => value,
     nap: async (ctx: restate.Context) => await ctx.sleep(600_000),
@@ -65,8 +65,8 @@ async function tab(tokens: readonly string[], env: Readonly<Record<string, strin
   return [...stdout.matchAll(/\[\d+\]="([^"]*)"/g)].map(([, value]) => value ?? "");
 }
 
-/** What is offered at last: a Tab gives up after a second, e.g. while the server starts the process of its first statement. */
-const offers = (tokens: readonly string[], least = 1) =>
+/** Candidates after as many Tabs as it takes: one gives up after a second, e.g. while the server starts the process of its first statement. */
+const candidatesOf = (tokens: readonly string[], least = 1) =>
   eventually(`what follows ${tokens.join(" ")}`, async () => {
     const candidates = await tab(tokens);
     return candidates.length >= least && candidates;
@@ -77,17 +77,17 @@ test(
   async () => {
     await home.json(["call", "Cart/tom/add", "1"]);
     await home.json(["call", "Cart/$(touch x)/add", "1"]);
-    expect(await offers(["services", "describe", ""])).toEqual(expect.arrayContaining(["Cart", "Desk", "Signup"]));
-    expect(await offers(["services", "describe", "De"])).toEqual(["Desk"]);
-    expect(await offers(["call", "Desk/"])).toEqual(["Desk/echo", "Desk/nap"]);
-    expect(await offers(["call", "Ca"])).toEqual(["Cart/"]);
+    expect(await candidatesOf(["services", "describe", ""])).toEqual(expect.arrayContaining(["Cart", "Greeter", "Signup"]));
+    expect(await candidatesOf(["services", "describe", "Gr"])).toEqual(["Greeter"]);
+    expect(await candidatesOf(["call", "Greeter/"])).toEqual(["Greeter/echo", "Greeter/nap"]);
+    expect(await candidatesOf(["call", "Ca"])).toEqual(["Cart/"]);
     // No characters that a shell interprets.
-    expect(await offers(["call", "Cart/"])).toEqual(["Cart/tom/"]);
-    expect(await offers(["call", "Cart/tom/"])).toEqual(["Cart/tom/add"]);
-    expect(await offers(["state", "get", "Cart", ""])).toEqual(["tom"]);
-    expect(await offers(["promises", "list", ""])).toEqual(["Signup"]);
-    expect(await offers(["deployments", "describe", "dp"])).toEqual([deployment]);
-    expect(await offers(["invocations", "resume", "--deployment", ""], 3)).toEqual(["keep", "latest", deployment]);
+    expect(await candidatesOf(["call", "Cart/"])).toEqual(["Cart/tom/"]);
+    expect(await candidatesOf(["call", "Cart/tom/"])).toEqual(["Cart/tom/add"]);
+    expect(await candidatesOf(["state", "get", "Cart", ""])).toEqual(["tom"]);
+    expect(await candidatesOf(["promises", "list", ""])).toEqual(["Signup"]);
+    expect(await candidatesOf(["deployments", "describe", "dp"])).toEqual([deployment]);
+    expect(await candidatesOf(["invocations", "resume", "--deployment", ""], 3)).toEqual(["keep", "latest", deployment]);
   },
   TEST_MS,
 );
@@ -95,14 +95,14 @@ test(
 test(
   "ids of invocations are offered where their status fits",
   async () => {
-    const { invocation_id: id } = await home.json<{ invocation_id: string }>(["send", "Desk/nap"]);
+    const { invocation_id: id } = await home.json<{ invocation_id: string }>(["send", "Greeter/nap"]);
     await eventually("it is there", async () => (await world.admin.row(id)) !== undefined || undefined);
-    expect(await offers(["invocations", "cancel", ""])).toEqual([id]);
-    expect(await offers(["invocations", "describe", id.slice(0, 30)])).toEqual([id]);
+    expect(await candidatesOf(["invocations", "cancel", ""])).toEqual([id]);
+    expect(await candidatesOf(["invocations", "describe", id.slice(0, 30)])).toEqual([id]);
     expect(await tab(["invocations", "resume", ""])).toEqual([]);
     expect(await tab(["invocations", "purge", id.slice(0, 20)])).toEqual([]);
-    expect(await offers(["invocations", "list", "--status", "running,sus"])).toEqual(["running,suspended"]);
-    expect(await offers(["errors", "META000"])).toEqual(expect.arrayContaining(["META0003", "META0004"]));
+    expect(await candidatesOf(["invocations", "list", "--status", "running,sus"])).toEqual(["running,suspended"]);
+    expect(await candidatesOf(["errors", "META000"])).toEqual(expect.arrayContaining(["META0003", "META0004"]));
   },
   TEST_MS,
 );
